@@ -167,6 +167,8 @@ pub struct RegionInfo {
     pub index: u32,
     /// Number of times the program entered it.
     pub entered: u32,
+    /// Most rows (limbs times batch) of a polynomial made inside, in regions within it too.
+    pub rows: u32,
 }
 
 impl RegionInfo {
@@ -208,7 +210,7 @@ type ShapeKey = (usize, Basis, usize, Domain);
 
 impl Default for Graph {
     fn default() -> Self {
-        let root = RegionInfo { parent: RegionId::ROOT, name: String::new(), index: 0, entered: 1 };
+        let root = RegionInfo { parent: RegionId::ROOT, name: String::new(), index: 0, entered: 1, rows: 0 };
         Self {
             nodes: Vec::new(),
             operands: Vec::new(),
@@ -451,7 +453,19 @@ impl Graph {
         let operands_end = count(self.operands.len());
         let Annotation { role, attribute } = annotation;
         self.nodes.push(Node { op, role, shape, region, operands_end, attribute, freed: NEVER });
+        if shape.lwe_index().is_none() {
+            let rows = u32::try_from(self.shapes[shape.0 as usize].rows()).unwrap_or(u32::MAX);
+            self.widen(region, rows);
+        }
         id
+    }
+
+    /// Notes a polynomial with so many rows in a region and in those around it.
+    fn widen(&mut self, mut region: RegionId, rows: u32) {
+        while self.regions[region.index()].rows < rows {
+            self.regions[region.index()].rows = rows;
+            region = self.regions[region.index()].parent;
+        }
     }
 }
 

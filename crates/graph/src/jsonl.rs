@@ -81,7 +81,7 @@ impl Graph {
         for LweShape { dimension, modulus, batch } in &self.lwe_shapes {
             writeln!(out, r#"{{"dimension":{dimension},"modulus":{modulus},"batch":{batch}}}"#)?;
         }
-        for RegionInfo { parent, name, index, entered } in &self.regions[1..] {
+        for RegionInfo { parent, name, index, entered, .. } in &self.regions[1..] {
             let (parent, name) = (parent.0, Value::from(name.as_str()));
             writeln!(out, r#"{{"parent":{parent},"name":{name},"index":{index},"entered":{entered}}}"#)?;
         }
@@ -216,7 +216,7 @@ impl Graph {
         let name = fields.text("name")?;
         let (index, entered) =
             (fields.small("index", u64::from(u32::MAX))?, fields.small("entered", u64::from(u32::MAX))?);
-        self.regions.push(RegionInfo { parent, name, index, entered });
+        self.regions.push(RegionInfo { parent, name, index, entered, rows: 0 });
         fields.end()
     }
 

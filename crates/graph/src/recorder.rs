@@ -186,7 +186,7 @@ impl<D: Device> Recorder<D> {
         let next = RegionId(count(state.graph.regions.len()));
         let id = *state.region_ids.entry((parent, region, index)).or_insert(next);
         if id == next {
-            state.graph.regions.push(RegionInfo { parent, name: region.name().into(), index, entered: 0 });
+            state.graph.regions.push(RegionInfo { parent, name: region.name().into(), index, entered: 0, rows: 0 });
         }
         state.graph.regions[id.index()].entered += 1;
         state.here = Here(id);

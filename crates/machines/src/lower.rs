@@ -87,13 +87,14 @@ impl<'a> Work<'a> {
 
     fn read_graph<M: Machine + ?Sized>(&mut self, machine: &M) {
         let graph = self.graph;
+        let costs = machine.costs(graph);
         // A node without stages only gives its operand another name.
         let mut same_as: Vec<NodeId> = graph.ids().collect();
         for id in graph.ids() {
             let op = graph.node(id).op();
             if !op.is_view() && !is_given(op, self.off_chip.is_some()) {
                 let start = self.reads.len();
-                let stages = machine.cost(graph, id);
+                let stages = costs(id);
                 for &operand in graph.operands(id) {
                     graph.for_each_piece(operand, |p| self.reads.push((same_as[p.source.index()], p.basis)));
                 }

@@ -1,13 +1,15 @@
-//! Calibration: about two seconds of measurement that fit the `cpu` machine model to this host, written as a TOML
+//! Calibration: some seconds of measurement that fit the `cpu` machine model to this host, written as a TOML
 //! specification.
 //!
-//! Rates are measured on polynomials of the program's size, so that they miss the caches as the program will. All rates
-//! use one thread, except the last, which uses all. Each rate is the median of its repetitions.
+//! Rates of operations are measured with one thread on polynomials of the program's size, each as the median of its
+//! repetitions. What calls take over the sum of their operations with all threads is measured by itself
+//! ([`corrections`]).
 
+mod corrections;
 mod gpu;
 mod kept;
 
-pub use kept::calibrated;
+pub use kept::{calibrated, contradicted};
 
 use crate::{
     any_device::AnyDevice,
@@ -38,6 +40,8 @@ pub struct Calibration {
     /// Device memory; `None` if the device uses the host's memory.
     pub device_memory_bytes: Option<u64>,
     pub toml: String,
+    /// Half the distance of the slowest and the fastest of three rounds of measurement, over their middle, for most calls.
+    pub spread: f64,
     /// Read rate of keys from their directory ([`key_read_gb_s`](crate::keys::key_read_gb_s)), if it was measured or is
     /// known.
     pub key_read_gb_s: Option<f64>,
@@ -66,7 +70,19 @@ pub(crate) fn gpu_spec(gpu: &Cuda, [rlwe, tfhe]: Degrees) -> Result<Spec> {
     Ok(Spec::from_toml(&toml, "the calibration of this GPU")?)
 }
 
+/// Share of a prediction by which an evaluation may miss it, beside the spread of the calibration: programs are not made
+/// of the calls that were measured alone.
+const MODEL_SHARE: f64 = 0.2;
+/// Seconds by which any evaluation may be longer: threads that wake up, and caches that others used before.
+const WAKING_S: f64 = 2e-3;
+
 impl Calibration {
+    /// The interval in which an evaluation's seconds are expected, nine times of ten, if so many are predicted.
+    pub fn interval(&self, seconds: f64) -> [f64; 2] {
+        let share = MODEL_SHARE + self.spread;
+        [seconds / (1.0 + share), seconds * (1.0 + share) + WAKING_S]
+    }
+
     /// Memory that programs need on the calibrated device.
     pub fn footprint(&self) -> SharedFootprint {
         match self.device.as_str() {
@@ -98,9 +114,9 @@ const LIMBS: usize = 25;
 /// Source limbs of the measured base conversion.
 const SOURCES: usize = 5;
 
-/// [`seconds_within`] with about 70 ms.
+/// [`seconds_within`] with about 40 ms.
 pub(crate) fn seconds(work: impl FnMut()) -> f64 {
-    seconds_within(Duration::from_millis(70), work)
+    seconds_within(Duration::from_millis(40), work)
 }
 
 /// Median of at least three repetitions.
@@ -129,8 +145,8 @@ fn polynomial<D: Device>(dev: &D, ring: &Ring, basis: Basis, domain: Domain) -> 
     })
 }
 
-fn open_ring(dev: &impl Device, log_n: u32, bits: u32) -> Result<Ring> {
-    let primes = ntt_primes_below(log_n, bits, LIMBS, &[]).map_err(|e| limbwise::Error::Params(e.into()))?;
+fn open_ring(dev: &impl Device, (log_n, bits): (u32, u32), limbs: usize) -> Result<Ring> {
+    let primes = ntt_primes_below(log_n, bits, limbs, &[]).map_err(|e| limbwise::Error::Params(e.into()))?;
     Ok(dev.ring(&RingSpec { log_n, primes }).map_err(limbwise::Error::Ring)?)
 }
 
@@ -157,7 +173,7 @@ fn rates(dev: &impl Device, ring: &Ring) -> Rates {
     }
 }
 
-/// Measures a device for programs of one ring degree, in about two seconds.
+/// Measures a device for programs of one ring degree, in three to five seconds.
 pub fn calibrate(dev: &AnyDevice, log_n: u32) -> Result<Calibration> {
     let resident_bytes = resident_memory_bytes().unwrap_or(0);
     let host = |cpu: &Cpu| {
@@ -166,9 +182,9 @@ pub fn calibrate(dev: &AnyDevice, log_n: u32) -> Result<Calibration> {
         // The probes use devices of their own: closing these frees their memory before the run.
         measured(&with(1)?, &with(cpu.threads())?, cpu.threads(), log_n)
     };
-    let toml = match dev {
+    let (toml, spread) = match dev {
         AnyDevice::Cpu(cpu) => host(cpu)?,
-        AnyDevice::Cuda(gpu) => gpu::measured(gpu, gpu.multiprocessors(), log_n)?,
+        AnyDevice::Cuda(gpu) => (gpu::measured(gpu, gpu.multiprocessors(), log_n)?, 0.0),
         // The host's rates: the time of the interpreter is of no interest, and the machine `upmem` models the DPUs.
         AnyDevice::Upmem(dpus) => host(dpus.host())?,
         // The host's as well; a placement calibrates the GPU by itself.
@@ -177,15 +193,15 @@ pub fn calibrate(dev: &AnyDevice, log_n: u32) -> Result<Calibration> {
     };
     let (device, isa, threads) = (dev.kind().into(), dev.isa(), dev.threads());
     let device_memory_bytes = dev.memory_bytes();
-    Ok(Calibration { device, isa, threads, resident_bytes, device_memory_bytes, toml, key_read_gb_s: None })
+    Ok(Calibration { device, isa, threads, resident_bytes, device_memory_bytes, toml, spread, key_read_gb_s: None })
 }
 
-/// The model of a device, measured with one thread and with all threads.
-fn measured<D: Device>(alone: &D, all: &D, threads: usize, log_n: u32) -> Result<String> {
+/// The model of a device, measured with one thread and with all threads, and how far apart the rounds of the latter were.
+fn measured<D: Device>(alone: &D, all: &D, threads: usize, log_n: u32) -> Result<(String, f64)> {
     let seconds = |work: &mut dyn FnMut()| seconds(|| done(alone, &mut *work));
-    let ring = open_ring(alone, log_n, 45)?;
+    let ring = open_ring(alone, (log_n, 45), LIMBS)?;
     let short = rates(alone, &ring);
-    let long = rates(alone, &open_ring(alone, log_n, 58)?);
+    let long = rates(alone, &open_ring(alone, (log_n, 58), LIMBS)?);
     let a = polynomial(alone, &ring, ring.full(), Domain::Eval);
     let bytes = 8.0 * (LIMBS << log_n) as f64;
     let copy = 2.0 * bytes / seconds(&mut || drop(alone.copy(&a))) / 1e9;
@@ -194,16 +210,19 @@ fn measured<D: Device>(alone: &D, all: &D, threads: usize, log_n: u32) -> Result
     let shape = Shape::eval(&ring, ring.full());
     let seed = Seed([0; 32]);
     let expand = bytes / seconds(&mut || drop(alone.expand_seed(&shape, Role::Temporary, &seed))) / 1e9;
-    let shared = open_ring(all, log_n, 45)?;
+    let shared = open_ring(all, (log_n, 45), LIMBS)?;
     let [x, y] = [(); 2].map(|()| polynomial(all, &shared, shared.full(), Domain::Eval));
     // The threads' share of memory bandwidth varies most between moments, so it is measured for longer.
-    let add = seconds_within(Duration::from_millis(500), || done(all, &mut || drop(all.add(&x, &y))));
+    let add = seconds_within(Duration::from_millis(200), || done(all, &mut || drop(all.add(&x, &y))));
     let together = 3.0 * bytes / add / 1e9;
-    let small = open_ring(alone, 10, 45)?;
+    let small = open_ring(alone, (10, 45), LIMBS)?;
     let one = polynomial(alone, &small, Basis::single(0), Domain::Eval);
     let node = seconds(&mut || (0..1000).for_each(|_| drop(alone.add(&one, &one)))) * 1e6;
     let memory = Memory { copy, permute, expand, together, node };
-    Ok(toml(threads, log_n, [&short, &long], &memory))
+    let text = |more: &str| toml(threads, log_n, [&short, &long], (&memory, more));
+    let model = |memory: &str| Ok(Spec::from_toml(&text(memory), "the calibration of this host")?);
+    let corrections = corrections::measured(all, log_n, model)?;
+    Ok((text(&corrections.memory) + &corrections.toml, corrections.spread))
 }
 
 impl Calibration {
@@ -323,7 +342,7 @@ struct Memory {
     node: f64,
 }
 
-fn toml(threads: usize, log_n: u32, [short, long]: [&Rates; 2], memory: &Memory) -> String {
+fn toml(threads: usize, log_n: u32, [short, long]: [&Rates; 2], (memory, more): (&Memory, &str)) -> String {
     let short_bits = PrimeClass::Short.max_bits();
     let mut text =
         format!("name = \"cpu\"\nextends = \"cpu\"\n\n[host]\nthreads = {threads}\nshort_bits = {short_bits}\n");
@@ -345,7 +364,7 @@ fn toml(threads: usize, log_n: u32, [short, long]: [&Rates; 2], memory: &Memory)
     let Memory { copy, permute, expand, together, node } = memory;
     let _ = write!(
         text,
-        "\n[memory]\ncopy_gb_s = {copy:.3}\npermute_gb_s = {permute:.3}\nexpand_gb_s = {expand:.3}\nall_threads_gb_s = {together:.3}\n\n[assumed]\nnode_ns = {{ value = {node:.0}, reason = \"measured as the whole of an operation on one limb of 2^10\" }}\n"
+        "\n[memory]\ncopy_gb_s = {copy:.3}\npermute_gb_s = {permute:.3}\nexpand_gb_s = {expand:.3}\nall_threads_gb_s = {together:.3}\n{more}\n[assumed]\nnode_ns = {{ value = {node:.0}, reason = \"measured as the whole of an operation on one limb of 2^10\" }}\n"
     );
     text
 }

@@ -59,6 +59,8 @@ pub struct Plan {
     pub nodes: usize,
     /// Time of the evaluation on this host.
     pub seconds_predicted: f64,
+    /// The interval in which it is expected nine times of ten, on a machine that does nothing else.
+    pub seconds_interval: [f64; 2],
     /// The ways that were compared and that no other beats in both memory and time, the fastest first, this one among
     /// them; empty where there was one way only.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -195,6 +197,7 @@ pub fn plan<P: Program<Scheme: Piped>>(
     let mut details = program.details();
     details.extend(program.expected(&recording.results));
     let needed = || needed_memory::<P::Scheme>(params, recording);
+    let seconds = seconds + key_reads.map_or(0.0, |reads| reads.seconds());
     Ok(Plan {
         head: Head::of::<P::Scheme>(program.name(), preset, &security, host),
         security,
@@ -211,7 +214,8 @@ pub fn plan<P: Program<Scheme: Piped>>(
         device_memory: host.device_memory_bytes.map(|bytes| DeviceMemory { needed_bytes: needed(), bytes }),
         counts: recording.graph.counts(),
         nodes: recording.graph.nodes().len(),
-        seconds_predicted: seconds + key_reads.map_or(0.0, |reads| reads.seconds()),
+        seconds_predicted: seconds,
+        seconds_interval: host.interval(seconds),
         choices: Vec::new(),
         details,
     })

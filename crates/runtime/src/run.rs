@@ -58,6 +58,10 @@ pub struct RunReport {
     pub minor_faults: Option<u64>,
     /// Time of the evaluation, predicted before the run.
     pub seconds_predicted: f64,
+    /// The interval in which it was expected nine times of ten; absent for a divided program, whose parts are predicted one
+    /// by one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seconds_interval: Option<[f64; 2]>,
     /// How the program was divided; absent on one device.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub offload: Option<Division>,
@@ -192,6 +196,7 @@ pub fn run<P: Program<Scheme: Piped>, C: Client<Scheme = P::Scheme>>(
         peak_memory_bytes: PeakMemory { measured, predicted: plan.peak_memory_bytes.predicted },
         minor_faults,
         seconds_predicted: division.as_ref().map_or(plan.seconds_predicted, Division::seconds),
+        seconds_interval: division.is_none().then_some(plan.seconds_interval),
         offload: division,
         details,
         warnings,

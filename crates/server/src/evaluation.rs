@@ -59,7 +59,7 @@ impl Evaluation {
         Limits { memory_bytes, held_bytes, stop, key_form: None }
     }
 
-    /// Calibrates once for each pair of ring degrees, in two or three seconds.
+    /// Calibrates once for each pair of ring degrees, in some seconds.
     fn calibrated(&self, degrees: Degrees) -> Result<Calibration, Error> {
         let mut known = self.calibrations.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(calibration) = known.get(&degrees) {

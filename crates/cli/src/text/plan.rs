@@ -46,7 +46,7 @@ pub(crate) fn render(plan: &Plan) -> String {
     text += &units::device_memory(plan.device_memory);
     let [limbs, products] = [plan.counts.transformed_limbs, plan.counts.products()].map(units::count);
     text += &line("counts", &format!("{limbs} limbs transformed, {products} modular products"));
-    text += &line("seconds", &units::evaluation(&plan.head.device, plan.seconds_predicted));
+    text += &line("seconds", &units::evaluation(&plan.head.device, plan.seconds_predicted, plan.seconds_interval));
     if !plan.choices.is_empty() {
         text += &choices(&plan.choices);
     }

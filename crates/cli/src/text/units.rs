@@ -60,10 +60,10 @@ pub(crate) fn device_memory(memory: Option<DeviceMemory>) -> String {
 }
 
 /// Predicted time of an evaluation, and what would take it. DPUs are interpreted: how long that takes is nobody's question.
-pub(crate) fn evaluation(device: &str, predicted: f64) -> String {
-    let predicted = seconds(predicted);
+pub(crate) fn evaluation(device: &str, predicted: f64, [least, most]: [f64; 2]) -> String {
+    let [predicted, least, most] = [predicted, least, most].map(seconds);
     match device {
-        "cpu" => format!("{predicted} of evaluation on this CPU"),
+        "cpu" => format!("{predicted} of evaluation on this CPU ({least} to {most} nine times of ten)"),
         _ if device.starts_with("upmem") => {
             format!("{predicted} of evaluation if this CPU computed; DPUs are timed by --machine upmem")
         }

@@ -12,7 +12,7 @@ use limbwise_apps::{AnyPrepared, on_scheme};
 /// Predict the cost of a program before any key exists
 ///
 /// Records the program on a device that computes nothing and derives all numbers from the recording. No key is made and
-/// nothing is encrypted. Seconds come from a calibration of this CPU (about two seconds, kept for a day).
+/// nothing is encrypted. Seconds come from a calibration of this CPU (a few seconds, kept for a day).
 ///
 /// Examples:
 ///   limbwise plan logreg --iterations 4 --threads 2

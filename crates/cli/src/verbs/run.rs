@@ -5,7 +5,7 @@ use crate::{
     failure::{Mistake, Wrong, WrongMessages},
     host::{HostArgs, MemoryArgs},
     output::{Output, OutputArgs},
-    progress::Progress,
+    progress::{Progress, note},
     readings::{Planned, calibrated_with_disk, planned},
     secrets::{SeedArgs, forget_seed},
     text,
@@ -17,6 +17,7 @@ use limbwise_machines::{Spec, time};
 use limbwise_math::finite;
 use limbwise_runtime::{
     AnyDevice, RunOptions, RunReport,
+    calibrate::{contradicted, degrees},
     client_side::without_nulls,
     journal::Checkpoint,
     run,
@@ -126,6 +127,12 @@ impl Run {
         report.details.values_mut().for_each(without_nulls);
         let dpus = counted(dev, &mut report.details);
         output.report(&report, &(text::run::render(&report) + &dpus))?;
+        if report.seconds_interval.is_some()
+            && let Some(told) =
+                contradicted(dev, degrees::<S>(built.params()), [report.seconds, report.seconds_predicted])
+        {
+            note(&told);
+        }
         for spec in [Spec::load("ark")?, calibration.spec()?] {
             // A machine without units for a scheme's operations has nothing to say of it.
             if let Ok(timed) = time(&recording.graph, &spec) {

@@ -33,7 +33,7 @@ use std::{
 /// Predict the time of a program on machine models
 ///
 /// Records every configuration that the options leave open and takes the fastest for each machine. "cpu" and "cuda" are
-/// calibrated first (about two seconds, kept for a day). Without a GPU, "cuda" models an H200 from instruction and byte
+/// calibrated first (a few seconds, kept for a day). Without a GPU, "cuda" models an H200 from instruction and byte
 /// counts. Other machines are built in ("limbwise machines list") or TOML files that extend one. --set changes any of their
 /// numbers ("limbwise machines show ark --explain").
 ///

@@ -2,6 +2,12 @@
 //!
 //! Times per limb were measured on one thread; the rows of an operation are shared by the threads, and no operation is
 //! faster than memory lets all of them be. A tick is a picosecond.
+//!
+//! A device runs composites in kernels of their own, and threads wait for each other. So what a composite, or an operation
+//! outside of all composites, takes is the sum of its operations times a correction, which was measured for its kind at
+//! three sizes with all threads. Bytes that come from memory and not from a cache take longer by a rate of their own.
+
+mod beyond;
 
 use super::{
     Machine,
@@ -17,8 +23,9 @@ use crate::{
     scratchpad::OffChip,
     spec::{Assumed, Spec},
 };
-use limbwise_graph::{Graph, NodeId, Op, Region, Role, Shape};
+use limbwise_graph::{Graph, NodeId, Op, Region, RegionInfo, Role, Shape};
 use serde::Deserialize;
+use std::collections::BTreeMap;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -29,8 +36,12 @@ struct Numbers {
     memory: Memory,
     rotation: Rotations,
     lwe: Lwe,
+    correction: BTreeMap<String, [f64; SIZES]>,
     assumed: Assumptions,
 }
+
+/// Sizes at which corrections are given.
+const SIZES: usize = 3;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -57,6 +68,9 @@ struct Memory {
     permute_gb_s: f64,
     expand_gb_s: f64,
     all_threads_gb_s: f64,
+    cache_mb: f64,
+    read_beyond_gb_s: f64,
+    write_beyond_gb_s: f64,
 }
 
 /// Blind rotation, whose steps keep everything but the key in caches.
@@ -90,10 +104,48 @@ struct Assumptions {
     node_ns: Assumed<f64>,
 }
 
+/// Composites with a correction of their own; in other regions it is that of each operation.
+const COMPOSITES: [Region; 9] = [
+    Region::KeySwitch,
+    Region::KeySwitchOnto,
+    Region::ModUp,
+    Region::GadgetProduct,
+    Region::ModDown,
+    Region::Rescale,
+    Region::ExtendLimb,
+    Region::WeightedSums,
+    Region::LinearCombination,
+];
+
+/// Weights of one limb that grow within a sum.
+const EXTENDED: &str = "extended_weights";
+
+/// What the cost of a graph's nodes depends on beside themselves.
+struct Setting {
+    regions: Vec<Around>,
+    /// Bytes read and written beyond the cache.
+    beyond: Vec<[u64; 2]>,
+}
+
+/// Where a node is, for its cost.
+#[derive(Clone, Copy)]
+enum Around {
+    /// Outside of all composites.
+    Nothing,
+    /// In a composite with this correction.
+    Composite(f64),
+    /// In sums with weights, with this correction.
+    Sums(f64),
+    /// In a blind rotation, which this device does in one go.
+    Rotation,
+}
+
 /// The model.
 pub(super) struct Cpu {
     spec: Spec,
     numbers: Numbers,
+    /// Rows at which corrections are given, ascending.
+    sizes: [f64; SIZES],
 }
 
 impl Cpu {
@@ -102,7 +154,57 @@ impl Cpu {
     /// # Errors
     /// [`MachineError`] where the specification is not one of this model.
     pub(super) fn new(spec: &Spec) -> Result<Self, MachineError> {
-        Ok(Self { spec: spec.clone(), numbers: spec.read()? })
+        let mut numbers: Numbers = spec.read()?;
+        let sizes = numbers.correction.remove("rows").unwrap_or([1.0, 2.0, 3.0]);
+        if !(sizes[0] >= 1.0 && sizes.is_sorted_by(|a, b| a < b)) {
+            return Err(MachineError::Value {
+                machine: spec.name().into(),
+                key: "correction.rows".into(),
+                wanted: "three sizes from 1 on, ascending".into(),
+                got: format!("{sizes:?}"),
+            });
+        }
+        Ok(Self { spec: spec.clone(), numbers, sizes })
+    }
+
+    /// The correction of a kind at a size: linear in the logarithm of the rows, and beyond the measured sizes that of the
+    /// nearest.
+    fn correction(&self, kind: &str, rows: f64) -> f64 {
+        let Some(at) = self.numbers.correction.get(kind) else { return 1.0 };
+        let within = |(sizes, at): (&[f64], &[f64])| {
+            let share = ((rows / sizes[0]).ln() / (sizes[1] / sizes[0]).ln()).clamp(0.0, 1.0);
+            at[0] + share * (at[1] - at[0])
+        };
+        let from = usize::from(rows > self.sizes[1]);
+        within((&self.sizes[from..], &at[from..]))
+    }
+
+    /// Where the nodes of a region are, if those around it are in `outer`.
+    fn within(&self, outer: Around, region: &RegionInfo) -> Around {
+        let correction = |kind| self.correction(kind, f64::from(region.rows));
+        match outer {
+            Around::Sums(_) if region.is(Region::ExtendLimb) => Around::Composite(correction(EXTENDED)),
+            Around::Nothing if region.is(Region::BlindRotate) => Around::Rotation,
+            Around::Nothing if region.is(Region::WeightedSums) => Around::Sums(correction(&region.name)),
+            Around::Nothing if COMPOSITES.iter().any(|&composite| region.is(composite)) => {
+                Around::Composite(correction(&region.name))
+            }
+            outer => outer,
+        }
+    }
+
+    /// Where each region's nodes are.
+    fn regions(&self, graph: &Graph) -> Vec<Around> {
+        let mut all: Vec<Around> = vec![Around::Nothing];
+        for region in &graph.regions()[1..] {
+            all.push(self.within(all[region.parent.index()], region));
+        }
+        all
+    }
+
+    fn setting(&self, graph: &Graph) -> Setting {
+        let capacity = ticks(self.numbers.memory.cache_mb * 1e6);
+        Setting { regions: self.regions(graph), beyond: beyond::beyond(graph, capacity) }
     }
 
     /// Nanoseconds of a node on one thread that works on LWE ciphertexts, all entries together.
@@ -181,16 +283,23 @@ impl Cpu {
     }
 
     /// Ticks of a node on all threads.
-    fn node_ticks(&self, graph: &Graph, id: NodeId) -> u64 {
-        if is_rotation(graph, id) {
-            return ticks(self.rotation_ns(graph, id) * 1e3);
-        }
-        let rows = graph.lwe_shape(id).map_or_else(|| graph.shape(id).rows(), |shape| shape.batch) as u64;
+    fn node_ticks(&self, graph: &Graph, id: NodeId, setting: &Setting) -> u64 {
+        let lwe = graph.lwe_shape(id);
+        let rows = lwe.map_or_else(|| graph.shape(id).rows(), |shape| shape.batch) as u64;
+        let correction = match setting.regions[graph.node(id).region().index()] {
+            Around::Rotation => return ticks(self.rotation_ns(graph, id) * 1e3),
+            Around::Composite(correction) | Around::Sums(correction) => correction,
+            Around::Nothing => kind(graph.node(id).op()).map_or(1.0, |kind| self.correction(kind, as_f64(rows))),
+        };
         let shared = as_f64(rows.div_ceil(self.numbers.host.threads)) / as_f64(rows);
-        let is_lwe = graph.lwe_shape(id).is_some();
-        let compute = if is_lwe { self.lwe_ns(graph, id) } else { self.one_thread_ns(graph, id) } * shared;
-        let memory = as_f64(moved_bytes(graph, id)) / self.numbers.memory.all_threads_gb_s;
-        ticks((compute.max(memory) + self.numbers.assumed.node_ns.value) * 1e3)
+        let compute = if lwe.is_some() { self.lwe_ns(graph, id) } else { self.one_thread_ns(graph, id) } * shared;
+        let rates = &self.numbers.memory;
+        let copied =
+            if beyond::copies(graph, id) { 2.0 * as_f64(graph.value_bytes(id)) / rates.copy_gb_s } else { 0.0 };
+        let memory = as_f64(moved_bytes(graph, id)) / rates.all_threads_gb_s;
+        let near = (compute.max(memory) + copied * shared + self.numbers.assumed.node_ns.value) * correction;
+        let [read, written] = setting.beyond[id.index()].map(as_f64);
+        ticks((near + read / rates.read_beyond_gb_s + written / rates.write_beyond_gb_s) * 1e3)
     }
 
     fn is_short(&self, shape: &Shape, prime: usize) -> bool {
@@ -202,9 +311,21 @@ impl Cpu {
     }
 }
 
-/// Whether a node is part of a blind rotation, which this device does in one go.
-fn is_rotation(graph: &Graph, id: NodeId) -> bool {
-    graph.regions_around(id).any(|region| region.is(Region::BlindRotate))
+/// The kind of an operation whose correction is its own; operations that a device does alike share one.
+fn kind(op: Op) -> Option<&'static str> {
+    Some(match op {
+        Op::Ntt | Op::Intt => "transform",
+        Op::Mul => "mul",
+        Op::MulAcc => "mul_acc",
+        Op::Add | Op::Sub | Op::Neg | Op::Reduce => "add",
+        Op::AddAssign => "add_assign",
+        Op::ScaleLimbs | Op::ShiftLimbs => "scale_limbs",
+        Op::Automorphism | Op::MonomialMul => "automorphism",
+        Op::BasisConvert => "basis_convert",
+        Op::Copy | Op::Zeros => "copy",
+        Op::ExpandSeed => "expand_seed",
+        _ => return None,
+    })
 }
 
 impl Machine for Cpu {
@@ -233,8 +354,15 @@ impl Machine for Cpu {
     }
 
     fn cost(&self, graph: &Graph, id: NodeId) -> Vec<Stage> {
-        let ticks = self.node_ticks(graph, id);
-        vec![Stage { whole_input: true, ..Stage::new(TaskKind::Compute, 0, ticks) }]
+        self.costs(graph)(id)
+    }
+
+    fn costs<'g>(&'g self, graph: &'g Graph) -> Box<dyn Fn(NodeId) -> Vec<Stage> + 'g> {
+        let setting = self.setting(graph);
+        Box::new(move |id| {
+            let ticks = self.node_ticks(graph, id, &setting);
+            vec![Stage { whole_input: true, ..Stage::new(TaskKind::Compute, 0, ticks) }]
+        })
     }
 
     /// The sum over all operations: one unit does them one after another and never waits.
@@ -242,7 +370,9 @@ impl Machine for Cpu {
         self.accept(graph)?;
         let operations =
             graph.ids().filter(|&id| !graph.node(id).op().is_view() && !is_given(graph.node(id).op(), false));
-        let ticks = operations.map(|id| self.node_ticks(graph, id)).fold(0, u64::saturating_add);
+        let setting = self.setting(graph);
+        let ticks = |id| self.node_ticks(graph, id, &setting);
+        let ticks = operations.map(ticks).fold(0, u64::saturating_add);
         Ok(as_f64(ticks) * self.tick_seconds())
     }
 

@@ -137,10 +137,17 @@ pub trait Machine {
     /// name; an operation without operands has at least one.
     fn cost(&self, graph: &Graph, node: NodeId) -> Vec<Stage>;
 
+    /// [`Self::cost`] of a graph's nodes, for a machine whose costs depend on what comes before: what that needs is found
+    /// once.
+    fn costs<'g>(&'g self, graph: &'g Graph) -> Box<dyn Fn(NodeId) -> Vec<Stage> + 'g> {
+        Box::new(move |id| self.cost(graph, id))
+    }
+
     /// Ticks of each node on the machine's own units, stage after stage, as if it were alone; `None` where no unit of its
     /// own has the operation. What one side of [`offload`](crate::offload) takes.
     fn own_ticks(&self, graph: &Graph) -> Vec<Option<u64>> {
-        let ticks = |id| self.cost(graph, id).iter().map(|stage| stage.occupancy).fold(0, u64::saturating_add);
+        let costs = self.costs(graph);
+        let ticks = |id| costs(id).iter().map(|stage| stage.occupancy).fold(0, u64::saturating_add);
         graph.ids().map(|id| self.has_unit_for(graph.node(id).op()).then(|| ticks(id))).collect()
     }
 

@@ -3,7 +3,7 @@
 //! Each probe runs on the GPU and is also recorded. Its factor is the measured time over the model's time of the
 //! recording, so the bytes and products of an operation are defined in one place.
 
-use super::{HOT_ENTRIES, SOURCES, done, one_prime, open_ring, polynomial, rotation_key, seconds};
+use super::{HOT_ENTRIES, LIMBS, SOURCES, done, one_prime, open_ring, polynomial, rotation_key, seconds};
 use crate::error::Result;
 use limbwise_device::{Basis, Device, Domain, LweShape, Null, Role};
 use limbwise_graph::Recorder;
@@ -39,18 +39,18 @@ impl Probe {
     fn on<D: Device>(self, dev: &D, size: Size, timed: &mut dyn FnMut(&mut dyn FnMut())) -> Result<()> {
         match self {
             Self::Transform => {
-                let ring = open_ring(dev, size.log_n, 45)?;
+                let ring = open_ring(dev, (size.log_n, 45), LIMBS)?;
                 let mut moving = Some(polynomial(dev, &ring, ring.full(), Domain::Coeff));
                 timed(&mut || moving = moving.take().map(|p| dev.intt(dev.ntt(p))));
             }
             Self::Convert => {
-                let ring = open_ring(dev, size.log_n, 45)?;
+                let ring = open_ring(dev, (size.log_n, 45), LIMBS)?;
                 let few = Basis::range(0, SOURCES);
                 let a = polynomial(dev, &ring, few, Domain::Coeff);
                 timed(&mut || drop(dev.basis_convert(&a, ring.full() - few)));
             }
             Self::Memory => {
-                let ring = open_ring(dev, size.log_n, 45)?;
+                let ring = open_ring(dev, (size.log_n, 45), LIMBS)?;
                 let [a, b] = [(); 2].map(|()| polynomial(dev, &ring, ring.full(), Domain::Eval));
                 timed(&mut || drop(dev.add(&a, &b)));
             }
@@ -104,7 +104,7 @@ fn factors(dev: &impl Device, multiprocessors: u32, size: Size, probes: &[Probe]
 pub(super) fn measured(dev: &impl Device, multiprocessors: u32, log_n: u32) -> Result<String> {
     let factors =
         factors(dev, multiprocessors, Size { log_n, entries: 1 }, &[Probe::Transform, Probe::Convert, Probe::Memory])?;
-    let small = open_ring(dev, 10, 45)?;
+    let small = open_ring(dev, (10, 45), LIMBS)?;
     let one = polynomial(dev, &small, Basis::single(0), Domain::Eval);
     let launch = seconds(|| done(dev, &mut || (0..1000).for_each(|_| drop(dev.add(&one, &one))))) * 1e6;
     let reason = "measured: an addition of one limb of 2^10, asked for a thousand times";

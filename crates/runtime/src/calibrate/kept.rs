@@ -4,7 +4,12 @@
 //! same CPU with the same number of threads, for the same build of the program. To measure again, remove the file.
 
 use super::{Calibration, Degrees, calibrate_for};
-use crate::{any_device::AnyDevice, error::Result, host::resident_memory_bytes, places};
+use crate::{
+    any_device::AnyDevice,
+    error::Result,
+    host::{forget_peak_memory, resident_memory_bytes},
+    places,
+};
 use limbwise_device::Device as _;
 use serde::{Deserialize, Serialize};
 use std::{
@@ -85,9 +90,33 @@ pub fn calibrated(dev: &AnyDevice, degrees: Degrees, note: impl Fn(&str)) -> Res
         note(&format!("this host's calibration is that of {}; remove it to measure again", kept.path().display()));
         return Ok(calibration);
     }
-    let seconds = if degrees[1].is_some() { "three" } else { "two" };
-    note(&format!("calibrating this host (about {seconds} seconds)"));
+    note("calibrating this host (three to six seconds)");
     kept.map_or_else(|| calibrate_for(dev, degrees), |kept| kept.measured(dev))
+}
+
+/// Seconds of an evaluation from which on it can contradict a calibration: shorter ones vary with what else the moment
+/// brings.
+const LONG: f64 = 0.5;
+/// Largest share by which an evaluation may miss its prediction before the calibration is doubted.
+const DOUBTED: f64 = 0.25;
+
+/// Compares an evaluation's seconds with the prediction. If the calibration is contradicted, forgets it, so that the next
+/// plan measures anew, and returns a sentence on it.
+pub fn contradicted(dev: &AnyDevice, degrees: Degrees, [measured, predicted]: [f64; 2]) -> Option<String> {
+    let off = measured / predicted - 1.0;
+    if measured.min(predicted) < LONG || (1.0 / (1.0 + DOUBTED)..=1.0 + DOUBTED).contains(&(1.0 + off)) {
+        return None;
+    }
+    let kept = Kept::of(dev, degrees).filter(|kept| kept.path().exists());
+    let forgotten = kept.is_some_and(|kept| fs::remove_file(kept.path()).is_ok());
+    let then = if forgotten {
+        "the calibration is forgotten, and the next plan measures this host again"
+    } else {
+        "the next plan measures this host again"
+    };
+    Some(format!(
+        "the evaluation took {measured:.2} s where {predicted:.2} s were predicted: this host was faster or slower when it was calibrated; {then}"
+    ))
 }
 
 /// A place in the cache, with or without a calibration.
@@ -130,6 +159,7 @@ impl Kept {
     fn measured(&self, dev: &AnyDevice) -> Result<Calibration> {
         let (start, before) = (Instant::now(), waited());
         let calibration = calibrate_for(dev, self.conditions.degrees)?;
+        forget_peak_memory();
         let waited = waited().zip(before).map_or(Duration::ZERO, |(now, before)| now.saturating_sub(before));
         if waited < start.elapsed().mul_f64(MOST_WAITING) {
             self.keep(&calibration);
@@ -156,6 +186,17 @@ mod tests {
     use crate::{Host, open};
 
     #[test]
+    fn only_what_is_far_off_and_long_contradicts() {
+        let dev = open(&Host { threads: Some(1), ..Host::default() }).unwrap();
+        // Degrees that no program has, so that no calibration of the user's is forgotten.
+        let told = |both| contradicted(&dev, [Some(3), None], both);
+        assert_eq!(told([2.0, 1.7]), None);
+        assert_eq!(told([0.1, 0.9]), None, "too short");
+        assert!(told([2.0, 1.5]).unwrap().contains("2.00 s where 1.50 s were predicted"));
+        assert!(told([1.5, 2.0]).is_some(), "faster counts as well");
+    }
+
+    #[test]
     fn what_is_recalled_was_measured_lately_under_these_conditions() {
         let folder = std::env::temp_dir().join(format!("limbwise-kept-{}", std::process::id()));
         let dev = open(&Host { threads: Some(1), ..Host::default() }).unwrap();
@@ -169,6 +210,7 @@ mod tests {
             resident_bytes: 1,
             device_memory_bytes: Some(5),
             toml: toml.clone(),
+            spread: 0.0,
             key_read_gb_s: Some(2.0),
         };
         kept.keep(&calibration);

@@ -6,7 +6,12 @@ use super::{
     numbers::Offload,
     slots::{Demand, PRODUCT, kernel_of},
 };
-use crate::{dram::ticks, machine::Machine, program::TaskKind, report::as_f64};
+use crate::{
+    dram::ticks,
+    machine::Machine,
+    program::{Stage, TaskKind},
+    report::as_f64,
+};
 use limbwise_graph::{Basis, Graph, NodeId, Op};
 
 /// Operations that are done side by side.
@@ -30,6 +35,8 @@ pub(super) struct Costs<'a> {
     pub(super) model: &'a Upmem,
     pub(super) layout: Layout,
     pub(super) groups: Vec<Group>,
+    /// Those of the host.
+    host: Box<dyn Fn(NodeId) -> Vec<Stage> + 'a>,
 }
 
 impl<'a> Costs<'a> {
@@ -46,7 +53,7 @@ impl<'a> Costs<'a> {
             groups.push(Group { nodes: nodes.to_vec(), product });
             rest = others;
         }
-        Self { graph, model, layout: Layout::new(graph, &model.numbers), groups }
+        Self { graph, model, layout: Layout::new(graph, &model.numbers), groups, host: model.host.costs(graph) }
     }
 
     /// Whether DPUs can do a group.
@@ -93,7 +100,7 @@ impl<'a> Costs<'a> {
 
     /// Ticks of a node on the host.
     pub(super) fn host_ticks(&self, id: NodeId) -> u64 {
-        self.model.host.cost(self.graph, id).iter().map(|stage| stage.occupancy).fold(0, u64::saturating_add)
+        (self.host)(id).iter().map(|stage| stage.occupancy).fold(0, u64::saturating_add)
     }
 
     /// Ticks in which some limbs of a value go to the DPUs or come from there. All DPUs of a rank send or receive alike, so
