@@ -5,7 +5,10 @@
 //! power of two, which costs no level. A value outside of the interval leaves a residual that the iteration promises not to
 //! see: shadow mode names the place.
 
-use super::{Fit, composed::known};
+use super::{
+    Fit,
+    composed::{ROOM, Ready, added, inside, known, noiseless},
+};
 use crate::{
     ckks::{Auto, Ciphertext, chebyshev::depth},
     error::{FunctionError, Result},
@@ -17,8 +20,6 @@ use limbwise_math::chebyshev::Series;
 const DEGREES: [u32; 6] = [1, 3, 7, 15, 31, 63];
 /// Most iterations: beyond these the interval is too wide for floating point.
 const MOST_ITERATIONS: u32 = 12;
-/// Room for the rounding of residuals.
-const ROOM: f64 = 1e-6;
 
 /// `1/x` on an interval.
 #[derive(Clone, Debug, PartialEq)]
@@ -60,15 +61,6 @@ fn in_units(series: &Series, bits: i32) -> Series {
 fn check(function: &'static str, [from, to]: [f64; 2], error: f64) -> Result<()> {
     let possible = from > 0.0 && from < to && to.is_finite() && error > 0.0 && error < 1.0;
     if possible { Ok(()) } else { Err(FunctionError::Positive { function, from, to, error }.into()) }
-}
-
-/// Fails if the values may lie above the interval. Whether they lie below, no bound says.
-fn inside<D: Device>(function: &'static str, x: &Ciphertext<D>, to: f64) -> Result<()> {
-    let peak = x.estimate.peak;
-    if peak > to * (1.0 + ROOM) {
-        return Err(FunctionError::Domain { function, peak, range: to }.into());
-    }
-    Ok(())
 }
 
 /// The start of least levels with its iterations: residuals by degree, and what an iteration makes of a residual.
@@ -132,18 +124,6 @@ impl Inverse {
         2 + depth(self.start.coefficients.len() - 1) + self.iterations as usize
     }
 
-    /// The polynomial to begin with, and the iterations after it.
-    #[must_use]
-    pub fn steps(&self) -> (Series, u32) {
-        (in_units(&self.start, -self.unit_bits), self.iterations)
-    }
-
-    /// Largest `|1 − x·y|` of the first polynomial. An iteration squares it.
-    #[must_use]
-    pub fn residual(&self) -> f64 {
-        self.residual
-    }
-
     /// Bound of the relative error.
     #[must_use]
     pub fn error(&self) -> f64 {
@@ -163,16 +143,29 @@ impl Inverse {
         y
     }
 
-    /// `1/x`, settled [`Self::levels`] lower.
+    /// Levels of the first polynomial, which are in one piece.
+    #[must_use]
+    pub fn first_levels(&self) -> usize {
+        1 + depth(self.start.coefficients.len() - 1)
+    }
+
+    /// `1/x`, settled [`Self::levels`] lower. Whether values lie below the interval, no bound says.
     ///
     /// # Errors
     /// [`FunctionError::Domain`] for values that may lie above the interval; too few levels; a missing key.
-    pub fn apply<D: Device>(&self, auto: &Auto<'_, D>, x: &Ciphertext<D>) -> Result<Ciphertext<D>> {
+    pub fn apply<D: Device>(
+        &self,
+        auto: &Auto<'_, D>,
+        x: &Ciphertext<D>,
+        ready: Ready<'_, D>,
+    ) -> Result<Ciphertext<D>> {
         inside("inverse", x, self.to)?;
+        let x = &ready(x, self.first_levels())?;
         let _region = auto.eval.device().region("inverse", self.iterations);
         let unit = f64::from(self.unit_bits).exp2();
         let most = self.from.recip() / unit;
-        let mut y = auto.settle(&auto.chebyshev(&noiseless(x), &self.start)?)?.bounded_by(most * (1.0 + self.residual));
+        let y = auto.settle(&auto.chebyshev(&noiseless(x), &self.start)?)?.bounded_by(most * (1.0 + self.residual));
+        let mut y = ready(&y, 1)?;
         let product = auto.settle(&auto.mul(&noiseless(x), &noiseless(&y))?)?;
         // Relative errors: of the first residual, and of each product, where the inverse is as large as in the mean.
         let typical = (self.from * self.to).sqrt() * unit;
@@ -182,7 +175,10 @@ impl Inverse {
         let mut e = auto.add_scalar(&times(auto, &product, -unit)?, 1.0);
         let mut bound = self.residual;
         for step in 0..self.iterations {
-            e = known(e, bound * (1.0 + ROOM), relative);
+            e = ready(&known(e, bound * (1.0 + ROOM), relative), 1)?;
+            let fresh = ready(&y, 1)?;
+            relative = e.estimate.error().hypot(added(&y, &fresh) * typical);
+            y = fresh;
             let change = auto.mul(&noiseless(&y), &noiseless(&e))?;
             relative = relative.hypot(auto.settle(&change)?.estimate.error() * typical);
             y = auto.settle(&auto.add(&y, &change)?)?.bounded_by(most);
@@ -229,18 +225,6 @@ impl InverseRoot {
         2 + depth(self.start.coefficients.len() - 1) + 2 * self.iterations as usize
     }
 
-    /// The polynomial to begin with, of `1/√x`, and the iterations after it.
-    #[must_use]
-    pub fn steps(&self) -> (Series, u32) {
-        (in_units(&self.start, -self.unit_bits[0]), self.iterations)
-    }
-
-    /// Largest `|1 − x·y²|` of the first polynomial.
-    #[must_use]
-    pub fn residual(&self) -> f64 {
-        self.residual
-    }
-
     /// Bound of the relative error.
     #[must_use]
     pub fn error(&self) -> f64 {
@@ -259,16 +243,29 @@ impl InverseRoot {
         [root, y]
     }
 
+    /// Levels of the first polynomial, which are in one piece.
+    #[must_use]
+    pub fn first_levels(&self) -> usize {
+        1 + depth(self.start.coefficients.len() - 1)
+    }
+
     /// `√x` and `1/√x`, settled [`Self::levels`] lower.
     ///
     /// # Errors
     /// As [`Inverse::apply`].
-    pub fn apply<D: Device>(&self, auto: &Auto<'_, D>, x: &Ciphertext<D>) -> Result<[Ciphertext<D>; 2]> {
+    pub fn apply<D: Device>(
+        &self,
+        auto: &Auto<'_, D>,
+        x: &Ciphertext<D>,
+        ready: Ready<'_, D>,
+    ) -> Result<[Ciphertext<D>; 2]> {
         inside("inverse_sqrt", x, self.to)?;
+        let x = &ready(x, self.first_levels())?;
         let _region = auto.eval.device().region("inverse_sqrt", self.iterations);
         let units = self.unit_bits.map(|bits| f64::from(bits).exp2());
         let most = [self.to.sqrt() / units[1], self.from.sqrt().recip() / units[0]].map(|m| m * (1.0 + self.residual));
-        let mut y = auto.settle(&auto.chebyshev(&noiseless(x), &self.start)?)?.bounded_by(most[1]);
+        let y = auto.settle(&auto.chebyshev(&noiseless(x), &self.start)?)?.bounded_by(most[1]);
+        let mut y = ready(&y, 1 + usize::from(self.unit_bits[0] < self.unit_bits[1]))?;
         // In units: √x = x·y·2^(a − b).
         let product = auto.mul(&noiseless(x), &noiseless(&y))?;
         let product = auto.settle(&product)?;
@@ -280,6 +277,11 @@ impl InverseRoot {
         let mut relative = (own * units[0] / typical).hypot(polynomial);
         let mut bound = self.residual;
         for _ in 0..self.iterations {
+            // An iteration takes two levels; what bootstrapping adds is an error of both roots alike.
+            let [fresh_root, fresh_y] = [ready(&root, 2)?, ready(&y, 2)?];
+            let came = [added(&root, &fresh_root) * units[1] / typical, added(&y, &fresh_y) * units[0] * typical];
+            relative = relative.hypot(came[0]).hypot(came[1]);
+            (root, y) = (fresh_root, fresh_y);
             let both = auto.settle(&auto.mul(&noiseless(&root), &noiseless(&y))?)?;
             relative = relative.hypot(both.estimate.error() * units[0] * units[1]);
             // 1 − √x·(1/√x), halved with the product that follows.
@@ -320,11 +322,6 @@ impl InverseRoot {
         let inverse = 0.125 * (from.powi(-2) - to.powi(-2)) / width;
         [root.sqrt(), inverse.sqrt()]
     }
-}
-
-/// A value of its size without error, to see which error an operation makes by itself.
-fn noiseless<D: Device>(x: &Ciphertext<D>) -> Ciphertext<D> {
-    Ciphertext { estimate: x.estimate.with_error_known(0.0), ..x.clone() }
 }
 
 /// What an iteration makes of `1 − √x·(1/√x)`: with r half of it, `1 − (1 + r)²·(1 − 2r) = 3r² + 2r³`.
