@@ -1,6 +1,6 @@
 //! Polynomials in the place of functions, with their errors.
 
-use crate::error::{exception, of_scheme};
+use crate::error::exception;
 use limbwise::ckks::{
     Series,
     functions::{Fit, SignPlan, sigmoid},

@@ -165,6 +165,8 @@ fn inverses_and_roots_say_how_near_they_come() {
         let y = inverse.apply(&auto, &x, &ready).unwrap();
         assert_eq!(y.level, s.params.top_level() - inverse.levels());
         let [sqrt, of_sqrt] = root.apply(&auto, &x, &ready).unwrap();
+        let levels = [root.levels(), root.inverse_levels()];
+        assert_eq!([sqrt.level, of_sqrt.level], levels.map(|levels| s.params.top_level() - levels));
         let clear = |f: &dyn Fn(f64) -> f64| real(values.iter().map(|&x| f(x)));
         let results = [
             ("inverse", y, clear(&|x| inverse.evaluate(x))),

@@ -75,7 +75,12 @@ impl Entered {
 
 /// A value without error, to see which error an operation makes by itself.
 pub(super) fn exact<D: Device>(x: &Ciphertext<D>) -> Ciphertext<D> {
-    Ciphertext { estimate: x.estimate.as_exact(1.0), ..x.clone() }
+    sized(x, 1.0)
+}
+
+/// The same for a value of this size.
+fn sized<D: Device>(x: &Ciphertext<D>, size: f64) -> Ciphertext<D> {
+    Ciphertext { estimate: x.estimate.as_exact(size), ..x.clone() }
 }
 
 /// A value of its size without error, to see which error an operation makes by itself.
@@ -221,7 +226,7 @@ impl Composed {
         ready: Ready<'_, D>,
     ) -> Result<Ciphertext<D>> {
         let (value, entered) = self.followed(auto, u, ready)?;
-        let product = auto.settle(&auto.mul(&noiseless(x), &exact(&ready(&value, 1)?))?)?;
+        let product = auto.settle(&auto.mul(&sized(x, range), &sized(&ready(&value, 1)?, self.peak))?)?;
         let (argument, own) = (x.estimate.error() / range, product.estimate.error());
         let deviation = range * self.product_deviation(argument, &entered.own());
         Ok(known(product, range * self.peak, deviation.hypot(own)))

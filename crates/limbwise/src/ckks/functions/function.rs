@@ -50,7 +50,8 @@ impl Function {
     pub fn levels(&self, slots: usize) -> usize {
         match self {
             Self::Inverse(inverse) => inverse.levels(),
-            Self::Root(root) | Self::InverseRoot(root) => root.levels(),
+            Self::Root(root) => root.levels(),
+            Self::InverseRoot(root) => root.inverse_levels(),
             Self::Smooth(smooth) => smooth.levels(),
             Self::Softmax(softmax) => softmax.levels(slots),
             Self::LayerNorm(norm) => norm.levels(slots),

@@ -219,10 +219,21 @@ impl InverseRoot {
         Ok(Self { from, to, start, unit_bits: bits, residual: first, iterations })
     }
 
-    /// Levels: the interval, the polynomial, the first root, two an iteration.
+    /// Levels of `√x`: the interval, the polynomial, the first root, one if its unit is the larger, two an iteration.
     #[must_use]
     pub fn levels(&self) -> usize {
-        2 + depth(self.start.coefficients.len() - 1) + 2 * self.iterations as usize
+        1 + self.first_levels() + self.larger_root() + 2 * self.iterations as usize
+    }
+
+    /// Levels of `1/√x`: the same, or those of the polynomial alone.
+    #[must_use]
+    pub fn inverse_levels(&self) -> usize {
+        if self.iterations == 0 { self.first_levels() } else { self.levels() }
+    }
+
+    /// The level that it takes to read a product in the larger unit of the root.
+    fn larger_root(&self) -> usize {
+        usize::from(self.unit_bits[0] < self.unit_bits[1])
     }
 
     /// Bound of the relative error.
@@ -265,7 +276,7 @@ impl InverseRoot {
         let units = self.unit_bits.map(|bits| f64::from(bits).exp2());
         let most = [self.to.sqrt() / units[1], self.from.sqrt().recip() / units[0]].map(|m| m * (1.0 + self.residual));
         let y = auto.settle(&auto.chebyshev(&noiseless(x), &self.start)?)?.bounded_by(most[1]);
-        let mut y = ready(&y, 1 + usize::from(self.unit_bits[0] < self.unit_bits[1]))?;
+        let mut y = ready(&y, 1 + self.larger_root())?;
         // In units: √x = x·y·2^(a − b).
         let product = auto.mul(&noiseless(x), &noiseless(&y))?;
         let product = auto.settle(&product)?;

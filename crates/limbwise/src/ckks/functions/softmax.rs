@@ -104,7 +104,7 @@ impl LayerNorm {
     /// Levels on so many slots: mean, square, its mean, inverse root, product, and one if padding must be cleared.
     #[must_use]
     pub fn levels(&self, slots: usize) -> usize {
-        4 + usize::from(self.must_clear(slots)) + self.root.levels()
+        4 + usize::from(self.must_clear(slots)) + self.root.inverse_levels()
     }
 
     /// Whether means are where no value is.
