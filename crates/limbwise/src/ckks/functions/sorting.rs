@@ -163,6 +163,10 @@ impl Sorting {
         for m in 0..x.batch() {
             let message = auto.eval.split(x, m, m + 1);
             let Some(rows) = self.rows.in_message(m, x.slots) else {
+                // A message without a value stays as it is.
+                if let Sorted::Places(_) = self.wanted {
+                    places.push(message.clone());
+                }
                 values.push(message);
                 continue;
             };
