@@ -64,7 +64,7 @@ fn every_row_is_sorted_and_says_where_its_values_were() {
         assert_eq!((sorting.network().ways, sorting.network().stages.len()), (2, 6));
         let got = values(&s, &sorting.apply(&auto, &x, &ready).unwrap());
         let first = if order == Order::Ascending { 6 } else { 2 };
-        let mut left = vec![true; SLOTS];
+        let mut left = [true; SLOTS];
         for row in places(&rows) {
             let mut order_of: Vec<usize> = (0..6).collect();
             order_of.sort_by(|&i, &j| slots[row[i]].total_cmp(&slots[row[j]]));

@@ -50,7 +50,7 @@ impl Comparison {
 
     /// The same for values that differ by at most the range, although each may be larger: nobody looks at their bounds.
     #[must_use]
-    pub fn promised(self) -> Self {
+    pub fn with_promise(self) -> Self {
         Self { promised: true, ..self }
     }
 

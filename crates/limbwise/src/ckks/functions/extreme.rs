@@ -58,8 +58,8 @@ impl Extreme {
         };
         // A result is beyond its operands by the sign's error, round after round.
         let rounds =
-            Comparison::new(range / (1.0 - (count * of_round).min(0.5)), finer, of_round, MOST_DEPTH)?.promised();
-        let hot = Comparison::new(range + THRESHOLD * gap, 0.25 * gap, error, MOST_DEPTH)?.promised();
+            Comparison::new(range / (1.0 - (count * of_round).min(0.5)), finer, of_round, MOST_DEPTH)?.with_promise();
+        let hot = Comparison::new(range + THRESHOLD * gap, 0.25 * gap, error, MOST_DEPTH)?.with_promise();
         Ok(Self { rows: rows.clone(), wanted, range, gap, rounds, hot })
     }
 

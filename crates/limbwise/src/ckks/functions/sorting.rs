@@ -276,8 +276,8 @@ impl Sorting {
     ) -> Result<Ciphertext<D>> {
         let Axis { length, stride, .. } = self.rows.axis();
         let at = |index: usize| {
-            let hops = hops((index * stride) as i64, x.slots).into_iter();
-            hops.fold(Ok(x.clone()), |x: Result<_>, hop| auto.rotate(&x?, hop))
+            let mut hops = hops((index * stride) as i64, x.slots).into_iter();
+            hops.try_fold(x.clone(), |x, hop| auto.rotate(&x, hop))
         };
         let rows = self.rows.firsts();
         let upper = at(length / 2)?;
