@@ -1,9 +1,9 @@
 //! `1/x`, `1/√x` and `√x` on an interval of positive numbers: a polynomial to begin with, then Goldschmidt's iteration.
 //!
 //! The first polynomial of `1/x` is the best of its degree: its residual `1 − x·p(x)` is a Chebyshev polynomial of the
-//! interval, one at zero. Each iteration squares the residual and takes one level. Values keep their size:
-//! units that kept them below one would cost precision. A value outside of the interval leaves a residual that the iteration promises not to
-//! see: shadow mode names the place.
+//! interval, one at zero. Each iteration squares the residual and takes one level. Values keep their size: units
+//! that kept them below one would cost precision. A value outside of the interval leaves a residual that the iteration
+//! promises not to see: shadow mode names the place.
 
 use super::{
     Fit,
