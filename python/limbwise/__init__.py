@@ -57,6 +57,7 @@ from limbwise.numeric import (
     softmax,
     sqrt,
 )
+from limbwise.order import argsort, median, sort, top_k
 from limbwise.program import Plan, Recording, Timing, like, machines, plan, record, time
 
 if TYPE_CHECKING:
@@ -103,6 +104,7 @@ __all__ = [
     "amax",
     "amin",
     "argmax",
+    "argsort",
     "bgv",
     "ckks",
     "compare",
@@ -118,6 +120,7 @@ __all__ = [
     "log",
     "machines",
     "maximum",
+    "median",
     "minimum",
     "plan",
     "poly",
@@ -132,9 +135,11 @@ __all__ = [
     "sigmoid",
     "sign",
     "softmax",
+    "sort",
     "sqrt",
     "tfhe",
     "time",
+    "top_k",
     "workload",
     "workloads",
 ]

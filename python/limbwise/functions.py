@@ -37,23 +37,24 @@ def _interval(x: EncryptedArray, interval: float | tuple[float, float] | None) -
     return float(low), float(high)
 
 
+def _added(x: EncryptedArray, value: float) -> EncryptedArray:
+    """Add to the values, not to padding and to leftovers of sums."""
+    axes = [*x._layout.axes((0,) * x.ndim), *((s, e, 1, 0) for s, e in x._layout.dead)]
+    held = x._native.add_array(x._held, np.array([value]), axes, batch=x._layout.batch, complex=False)
+    return x._with(held, x._layout)
+
+
 def _series(x: EncryptedArray, coefficients: Sequence[float], low: float, high: float, name: str) -> EncryptedArray:
     """Evaluate a Chebyshev series; padding is zero before and after."""
     factor = 2.0 / (high - low)
     unit = _moves.quiet(x, 1.0 if abs(factor - 1.0) < 1e-15 else factor)
     shift = -0.5 * (low + high) * factor
 
-    def added(to: EncryptedArray, value: float) -> EncryptedArray:
-        """Add to the values, not to padding and to leftovers of sums."""
-        axes = [*to._layout.axes((0,) * x.ndim), *((s, e, 1, 0) for s, e in to._layout.dead)]
-        held = x._native.add_array(to._held, np.array([value]), axes, batch=to._layout.batch, complex=False)
-        return to._with(held, to._layout)
-
     # Padding and leftovers are zero. They go where zero goes, or to the middle where that is outside: there a polynomial
     # explodes.
     padding = shift if abs(shift) <= 1.0 else 0.0
     if shift != padding:
-        unit = added(unit, shift - padding)
+        unit = _added(unit, shift - padding)
     if padding != 0.0:
         unit = unit._with(x._native.add_scalar(unit._held, padding), unit._layout)
     held = x._native.series(unit._held, [float(c) for c in coefficients], -1.0, 1.0)
@@ -62,7 +63,7 @@ def _series(x: EncryptedArray, coefficients: Sequence[float], low: float, high: 
         nothing = float(np.polynomial.chebyshev.chebval(padding, coefficients))
         # Padding comes back to zero, and with it everything else.
         down = x._native.add_scalar(result._held, -nothing)
-        result = added(result._with(down, result._layout), nothing)
+        result = _added(result._with(down, result._layout), nothing)
     return x._context._checked(result, name)
 
 

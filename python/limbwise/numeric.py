@@ -1,22 +1,24 @@
 """Functions of encrypted arrays that take several steps: inverse, root, exponential, softmax, extremes along an axis.
 
-Each says where its values must lie. A value outside gives a wrong number; shadow mode (``lw.ckks(…, shadow=…)``) finds the
-operation where that happens. Levels that are not left are bootstrapped, where the parameters can.
+Each is planned by the engine before any key exists: it says where values must lie, and its levels. A value outside gives
+a wrong number; shadow mode (``lw.ckks(…, shadow=…)``) finds the operation where that happens. Levels that are not left
+are bootstrapped, where the parameters can. Sorting is in :mod:`limbwise.order`.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from limbwise import _limbwise
-from limbwise._reports import logger
+from limbwise import _moves
+from limbwise._limbwise import Function
 from limbwise.array import EncryptedArray
-from limbwise.errors import EncodeError, LevelError
-from limbwise.functions import _real, _series, _sign, maximum, minimum
+from limbwise.errors import EncodeError, ShapeError
+from limbwise.functions import _added, _real, _sign
+from limbwise.layout import Layout
 
 __all__ = [
     "absolute",
@@ -33,8 +35,8 @@ __all__ = [
     "sqrt",
 ]
 
-# Degrees of polynomials: the largest of each depth.
-_DEGREES = (3, 7, 15, 31, 63, 127)
+# Stride, extent and length of an axis, as planned functions take them.
+Place = tuple[int, int, int]
 
 
 def _bounded(x: EncryptedArray, most: float) -> EncryptedArray:
@@ -51,17 +53,47 @@ def _ends(interval: tuple[float, float], name: str) -> tuple[float, float]:
     return low, high
 
 
-def _fitted(x: EncryptedArray, f: Callable[[float], float], low: float, high: float, error: float) -> EncryptedArray:
-    """Evaluate a smooth function by the polynomial of least depth with this error."""
-    for degree in _DEGREES:
-        coefficients, reached = _limbwise.fit(f, low, high, degree)
-        if reached <= error:
-            logger.info("%s: degree %d on [%g, %g], error %.2g", f.__name__, degree, low, high, reached)
-            return _series(x, coefficients, low, high, f.__name__)
-    raise LevelError(
-        f"{f.__name__} on [{low:g}, {high:g}]: a polynomial of degree {degree} has error {reached:.2g}, "
-        f"{error:.2g} was asked for: give a narrower interval, or allow more error"
-    )
+def _mapped(x: EncryptedArray, function: Function, low: float, high: float, name: str) -> EncryptedArray:
+    """Evaluate a function of one value, whose interval is a promise; padding is zero before and after."""
+    x = _moves.quiet(x)
+    layout = x._layout
+    hidden = layout.padded or bool(layout.dead)
+    # Padding and leftovers are zero; where zero is outside of the interval, they go to its middle.
+    filling = 0.0 if not hidden or low <= 0.0 <= high else 0.5 * (low + high)
+    x = _bounded(x, max(abs(low), abs(high)))
+    if filling:
+        most = max(x.bound, filling)
+        x = _bounded(_added(x._with(x._native.add_scalar(x._held, filling), layout), -filling), most)
+    result = x._with(x._native.apply(x._held, function), layout)
+    if layout.padded:
+        nothing = function.evaluate(filling)
+        most = result.bound
+        result = _added(result._with(result._native.add_scalar(result._held, -nothing), layout), nothing)
+        result = _bounded(result, most)
+    return x._context._checked(result, name)
+
+
+def _rows(x: EncryptedArray, axis: int, name: str) -> tuple[int, Place, list[Place]]:
+    """Return the number of an axis, its place, and those of the other axes and of leftovers."""
+    (number,) = _moves.normal_axes(axis, x.ndim)
+    layout = x._layout
+    places = list(zip(layout.strides, layout.extents, layout.shape, strict=True))
+    stride, extent, length = along = places.pop(number)
+    if stride * extent > layout.slots:
+        raise ShapeError(
+            f"{name} along axis {axis} of shape {x.shape}: {length} values lie in several ciphertexts of {layout.slots} "
+            "slots: choose parameters with more slots, another axis, or parts of the array"
+        )
+    return number, along, [*(p for p in places if p[1] > 1), *((s, e, 1) for s, e in layout.dead)]
+
+
+def _without(layout: Layout, axis: int, *, everywhere: bool) -> Layout:
+    """Return the layout of what is left of an axis at its first index, or at every one where a row is all slots."""
+    rest = [i for i in range(len(layout.shape)) if i != axis]
+    stride, extent = layout.strides[axis], layout.extents[axis]
+    dead = layout.dead if extent == 1 or everywhere else (*layout.dead, (stride, extent))
+    shape, strides, extents = (tuple(v[i] for i in rest) for v in (layout.shape, layout.strides, layout.extents))
+    return replace(layout, shape=shape, strides=strides, extents=extents, dead=dead)
 
 
 def absolute(
@@ -103,42 +135,21 @@ def reciprocal(x: EncryptedArray, *, interval: tuple[float, float], error: float
     """
     x = _real(x, "reciprocal")
     low, high = _ends(interval, "reciprocal")
-    coefficients, iterations, residual = _limbwise.inverse_steps(low, high, error)
-    y = _bounded(_series(x, coefficients, low, high, "reciprocal"), (1 + residual) / low)
-    e = 1.0 - x * y
-    for step in range(iterations):
-        e = _bounded(e, residual)
-        y = _bounded(y + y * e, 1 / low)
-        residual *= residual
-        if step + 1 < iterations:
-            e = e * e
-    return y
-
-
-def _roots(x: EncryptedArray, interval: tuple[float, float], error: float, name: str) -> list[EncryptedArray]:
-    """Evaluate ``√x`` and ``1/(2√x)``."""
-    x = _real(x, name)
-    low, high = _ends(interval, name)
-    coefficients, iterations, residual = _limbwise.root_steps(low, high, error)
-    half = _series(x, [0.5 * c for c in coefficients], low, high, name)
-    pair = [x * half * 2.0, half]
-    most = [math.sqrt(high) * (1 + residual), 0.5 * (1 + residual) / math.sqrt(low)]
-    pair = [_bounded(z, m) for z, m in zip(pair, most, strict=True)]
-    for _ in range(iterations):
-        r = _bounded(0.5 - pair[0] * pair[1], 0.5 * residual)
-        pair = [_bounded(z + z * r, m) for z, m in zip(pair, most, strict=True)]
-        residual = 0.75 * residual**2 + 0.25 * residual**3
-    return pair
+    return _mapped(x, Function.inverse(low, high, error), low, high, "reciprocal")
 
 
 def sqrt(x: EncryptedArray, *, interval: tuple[float, float], error: float = 2**-12) -> EncryptedArray:
     """Evaluate ``√x``; the arguments are those of :func:`reciprocal`."""
-    return _roots(x, interval, error, "sqrt")[0]
+    x = _real(x, "sqrt")
+    low, high = _ends(interval, "sqrt")
+    return _mapped(x, Function.root(low, high, error), low, high, "sqrt")
 
 
 def rsqrt(x: EncryptedArray, *, interval: tuple[float, float], error: float = 2**-12) -> EncryptedArray:
     """Evaluate ``1/√x``; the arguments are those of :func:`reciprocal`."""
-    return _roots(x, interval, error, "rsqrt")[1] * 2.0
+    x = _real(x, "rsqrt")
+    low, high = _ends(interval, "rsqrt")
+    return _mapped(x, Function.inverse_root(low, high, error), low, high, "rsqrt")
 
 
 def exp(x: EncryptedArray, *, interval: tuple[float, float] | None = None, error: float = 2**-12) -> EncryptedArray:
@@ -154,7 +165,7 @@ def exp(x: EncryptedArray, *, interval: tuple[float, float] | None = None, error
     """
     x = _real(x, "exp")
     low, high = (-x.bound, x.bound) if interval is None else _ends(interval, "exp")
-    return _fitted(x, math.exp, low, high, error)
+    return _mapped(x, Function.exp(low, high, error), low, high, "exp")
 
 
 def log(x: EncryptedArray, *, interval: tuple[float, float], error: float = 2**-12) -> EncryptedArray:
@@ -171,7 +182,7 @@ def log(x: EncryptedArray, *, interval: tuple[float, float], error: float = 2**-
     low, high = _ends(interval, "log")
     if low <= 0:
         raise EncodeError(f"log: interval {interval!r}: logarithms are of positive numbers")
-    return _fitted(_real(x, "log"), math.log, low, high, error)
+    return _mapped(_real(x, "log"), Function.log(low, high, error), low, high, "log")
 
 
 def softmax(x: EncryptedArray, axis: int = -1, *, bound: float | None = None, error: float = 2**-12) -> EncryptedArray:
@@ -185,19 +196,10 @@ def softmax(x: EncryptedArray, axis: int = -1, *, bound: float | None = None, er
     """
     x = _real(x, "softmax")
     most = float(x.bound if bound is None else bound)
-    if not 0 < most < 20:
-        raise EncodeError(f"softmax: bound {most:g}: give one between 0 and 20; subtract a mean before")
-
-    def shifted(value: float) -> float:
-        return math.exp(value - most)
-
-    # Relative to the smallest value that a sum can have.
-    least = math.exp(-2 * most)
-    powers = _fitted(x, shifted, -most, most, 0.25 * error * least)
-    powers = _bounded(powers, 1.0)
-    count = x.shape[axis]
-    total = powers.sum(axis=axis, keepdims=True)
-    return _bounded(powers * reciprocal(total, interval=(count * least, float(count)), error=0.5 * error), 1.0)
+    x = _bounded(_moves.quiet(x), most)
+    _, along, others = _rows(x, axis, "softmax")
+    function = Function.softmax(along, others, most, error)
+    return x._context._checked(x._with(x._native.apply(x._held, function), replace(x._layout, clean=True)), "softmax")
 
 
 def layer_norm(
@@ -214,24 +216,42 @@ def layer_norm(
     """
     x = _real(x, "layer_norm")
     low, high = _ends(variance, "layer_norm")
-    centered = x - x.mean(axis=axis, keepdims=True)
-    spread = (centered * centered).mean(axis=axis, keepdims=True) + eps
-    return centered * rsqrt(spread, interval=(low + eps, high + eps), error=error)
+    x = _moves.quiet(x)
+    _, along, others = _rows(x, axis, "layer_norm")
+    function = Function.layer_norm(along, others, (low, high), eps, error)
+    return x._context._checked(
+        x._with(x._native.apply(x._held, function), replace(x._layout, clean=True)), "layer_norm"
+    )
 
 
-def _everywhere(x: EncryptedArray, axis: int, pick: Callable[..., EncryptedArray], **how: Any) -> EncryptedArray:
-    """Give every place of an axis the extreme of all: each step doubles how far it has looked."""
-    step = 1
-    while step < x.shape[axis]:
-        x = pick(x, x.roll(step, axis=axis), **how)
-        step *= 2
-    return x
+def _greatest(
+    x: EncryptedArray, axis: int, wanted: str, bound: float | None, gap: float, error: float, name: str
+) -> EncryptedArray:
+    """Return the greatest values along an axis, their indices, or ones where they are."""
+    if not (0 < gap < 1 and 0 < error < 1):
+        raise EncodeError(
+            f"{name}: gap {gap} and error {error}: choose both between 0 and 1; smaller ones take more levels"
+        )
+    x = _moves.quiet(_real(x, name))
+    width = float(bound or 2 * x.bound)
+    if not (math.isfinite(width) and width > 0):
+        raise EncodeError(f"{name}: bound {bound!r}: give one positive number")
+    number, along, others = _rows(x, axis, name)
+    # What fills padding is below all values, by twice their bound at most.
+    whole = max(width, 2 * x.bound) if x._layout.padded or x._layout.dead else width
+    function = Function.extreme(along, others, wanted, whole, gap * width, error)
+    held = x._native.apply(x._held, function)
+    if wanted == "one-hot":
+        layout = replace(x._layout, clean=not x._layout.padded)
+    else:
+        layout = _without(x._layout, number, everywhere=along[0] * along[1] == x._layout.slots)
+        layout = replace(layout, clean=not layout.padded)
+    return x._context._checked(x._with(held, layout), name)
 
 
-def _first(x: EncryptedArray, axis: int, keepdims: bool) -> EncryptedArray:
-    key: list[Any] = [slice(None)] * x.ndim
-    key[axis] = slice(0, 1) if keepdims else 0
-    return x[tuple(key)]
+def _kept(x: EncryptedArray, shape: tuple[int, ...], axis: int, keepdims: bool) -> EncryptedArray:
+    (number,) = _moves.normal_axes(axis, len(shape))
+    return x.reshape(tuple(1 if i == number else n for i, n in enumerate(shape))) if keepdims else x
 
 
 def amax(
@@ -253,8 +273,8 @@ def amax(
         error: of :func:`maximum`; each round adds as much.
         keepdims: whether the axis stays, with length one.
     """
-    how = {"bound": bound or 2 * x.bound, "gap": gap, "error": error}
-    return _first(_everywhere(_real(x, "amax"), axis, maximum, **how), axis, keepdims)
+    greatest = _greatest(x, axis, "value", bound, gap, error, "amax")
+    return _kept(greatest, x.shape, axis, keepdims)
 
 
 def amin(
@@ -267,8 +287,8 @@ def amin(
     keepdims: bool = False,
 ) -> EncryptedArray:
     """Return the smallest value along an axis; the arguments are those of :func:`amax`."""
-    how = {"bound": bound or 2 * x.bound, "gap": gap, "error": error}
-    return _first(_everywhere(_real(x, "amin"), axis, minimum, **how), axis, keepdims)
+    least = -_greatest(-_real(x, "amin"), axis, "value", bound, gap, error, "amin")
+    return _kept(least, x.shape, axis, keepdims)
 
 
 def argmax(
@@ -292,19 +312,4 @@ def argmax(
         error: the largest error of the ones and zeros.
         one_hot: whether the ones and zeros are returned, in the shape of x, instead of the place.
     """
-    x = _real(x, "argmax")
-    most = bound or 2 * x.bound
-    greatest = _everywhere(x, axis, maximum, bound=most, gap=gap / 4, error=error / 4)
-    hot = _is_greatest(x, greatest, most, gap, error)
-    if one_hot:
-        return hot
-    places = np.arange(x.shape[axis], dtype=float)
-    shape = [1] * x.ndim
-    shape[axis] = -1
-    return (hot * np.broadcast_to(places.reshape(shape), x.shape)).sum(axis=axis)
-
-
-def _is_greatest(x: EncryptedArray, greatest: EncryptedArray, bound: float, gap: float, error: float) -> EncryptedArray:
-    """Return 1 where x is within half the gap of the greatest, 0 where it is below by the gap."""
-    distance = x - greatest + 0.75 * gap * bound
-    return _sign(distance, 0.5, 1.25 * bound, 0.2 * gap, 2 * error) + 0.5
+    return _greatest(x, axis, "one-hot" if one_hot else "index", bound, gap, error, "argmax")

@@ -356,6 +356,58 @@ pub enum FunctionError {
         /// Relative error.
         error: f64,
     },
+    /// An error that no polynomial of the largest degree reaches on an interval.
+    #[error(
+        "{function} from {from:e} to {to:e}: a polynomial of degree 127 has error {reached:.1e}, {error:.1e} was asked for: give a narrower interval, the smaller number first, or allow more error"
+    )]
+    Degree {
+        /// Name of the function.
+        function: &'static str,
+        /// Left end.
+        from: f64,
+        /// Right end.
+        to: f64,
+        /// Error of the polynomial.
+        reached: f64,
+        /// Error that was asked for.
+        error: f64,
+    },
+    /// An axis along which nothing can be computed.
+    #[error(
+        "an axis of {length} values, {stride} slots apart, with room for {extent}: stride and room are powers of two, the values at least one and at most the room, and a row lies in one ciphertext: reshape, or compute on parts"
+    )]
+    Axis {
+        /// Slots from a value to the next.
+        stride: usize,
+        /// Values that there is room for.
+        extent: usize,
+        /// Values.
+        length: usize,
+    },
+    /// A bound that a function cannot work with.
+    #[error("{function}: values up to {bound:e}: give a bound above 0 and below {most:e}; subtract a mean before")]
+    Bound {
+        /// Name of the function.
+        function: &'static str,
+        /// Bound of the values.
+        bound: f64,
+        /// Greatest possible one.
+        most: f64,
+    },
+    /// A gap that the values' own errors hide.
+    #[error(
+        "{function}: values are wrong by {error:.1e} in the mean, too much to tell what differs by {gap:.1e}: choose a gap from {:.1e}, or parameters of more precision", error * needed
+    )]
+    Precision {
+        /// Name of the function.
+        function: &'static str,
+        /// Least difference to tell.
+        gap: f64,
+        /// Deviation of the values.
+        error: f64,
+        /// Deviations that a gap is wide at least.
+        needed: f64,
+    },
 }
 
 /// Reasons why a ciphertext cannot be bootstrapped.

@@ -6,6 +6,7 @@ use crate::{
     error::{exception, of_scheme, shape_error},
     live::{Encryption, Keys, Live, packing},
     params::PyParams,
+    planned::PyFunction,
     program::{Expected, Recorded},
     secret::{lock, secret_bytes},
     session::{Engine, Session, key_form, next_number, open_device, traced},
@@ -454,6 +455,11 @@ impl Session {
             return Err(exception("EncodeError", &text));
         }
         self.run(py, Op::Series(Arc::new(Series { coefficients, from, to })), &[a])
+    }
+
+    /// A planned function.
+    fn apply(&self, py: Python<'_>, a: &PyCiphertext, function: &PyFunction) -> PyResult<PyCiphertext> {
+        self.run(py, Op::Function(function.0.clone()), &[a])
     }
 
     /// A linear map on slots by its diagonals: their indices, and their real values one after another.

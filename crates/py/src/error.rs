@@ -1,6 +1,6 @@
 //! Errors of the engine as exceptions of `limbwise.errors`, with the same text.
 
-use limbwise::{Error as Scheme, bgv::BgvError, tfhe::TfheError};
+use limbwise::{Error as Scheme, bgv::BgvError, error::FunctionError, tfhe::TfheError};
 use limbwise_runtime::Error as Runtime;
 use pyo3::{
     exceptions::PyKeyboardInterrupt,
@@ -52,6 +52,8 @@ fn class(error: &Scheme) -> &'static str {
         Scheme::Params(_) | Scheme::Ring(_) => "ParamsError",
         Scheme::Level(_) => "LevelError",
         Scheme::Scale(_) => "ScaleError",
+        Scheme::Function(FunctionError::Degree { .. }) => "LevelError",
+        Scheme::Function(FunctionError::Axis { .. }) => "ShapeError",
         // The room's other errors: ciphertexts of different shapes in one operation.
         Scheme::Shape(_) => "ShapeError",
         Scheme::Key(_) => "KeyMissing",

@@ -1,9 +1,9 @@
 //! Polynomials in the place of functions, with their errors.
 
-use crate::error::{exception, of_scheme};
+use crate::error::exception;
 use limbwise::ckks::{
     Series,
-    functions::{Fit, Inverse, InverseRoot, SignPlan, sigmoid},
+    functions::{Fit, SignPlan, sigmoid},
 };
 use pyo3::prelude::{Bound, PyAny, PyAnyMethods as _, PyErr, PyResult, pyfunction};
 use std::cell::RefCell;
@@ -73,25 +73,6 @@ pub(crate) fn sign_stages(gap: f64, error: f64, most_depth: usize) -> PyResult<(
         return Err(exception("LevelError", &text));
     };
     Ok((plan.stages.into_iter().map(|s| s.coefficients).collect(), plan.error))
-}
-
-/// A polynomial to begin with on an interval of positive numbers, iterations after it, and the polynomial's residual.
-type Steps = (Vec<f64>, u32, f64);
-
-/// The steps of `1/x` with a relative error: its coefficients, iterations, and `|1 − x·y|` before them.
-#[pyfunction]
-pub(crate) fn inverse_steps(from: f64, to: f64, error: f64) -> PyResult<Steps> {
-    let inverse = Inverse::new(from, to, error).map_err(of_scheme)?;
-    let (series, iterations) = inverse.steps();
-    Ok((series.coefficients, iterations, inverse.residual()))
-}
-
-/// The steps of `1/√x` with a relative error: as [`inverse_steps`], with `|1 − x·y²|`.
-#[pyfunction]
-pub(crate) fn root_steps(from: f64, to: f64, error: f64) -> PyResult<Steps> {
-    let root = InverseRoot::new(from, to, error).map_err(of_scheme)?;
-    let (series, iterations) = root.steps();
-    Ok((series.coefficients, iterations, root.residual()))
 }
 
 /// Chebyshev coefficients on an interval of a polynomial by powers, constant first.

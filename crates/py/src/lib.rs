@@ -5,7 +5,7 @@
 //!
 //! Every evaluation runs without the interpreter's lock, so threads compute at a time; signals are looked at between
 //! operations. Read in this order: `error`, `report`, `apart`, `params`, `buffer`, `ciphertext`, `live`, `trace`, `ways`, `share`, `session`,
-//! `calls`, `timing`, `program`, `workload`, `sides`, `functions`, `learn`, `secret`, `integers_call`, `integers`, `tfhe_call`, `tfhe`.
+//! `calls`, `timing`, `program`, `workload`, `sides`, `functions`, `planned`, `learn`, `secret`, `integers_call`, `integers`, `tfhe_call`, `tfhe`.
 
 mod apart;
 mod buffer;
@@ -18,6 +18,7 @@ mod integers_call;
 mod learn;
 mod live;
 mod params;
+mod planned;
 mod program;
 mod report;
 mod secret;
@@ -54,6 +55,7 @@ fn _limbwise(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<params::PyParams>()?;
     module.add_class::<ciphertext::PyCiphertext>()?;
+    module.add_class::<planned::PyFunction>()?;
     module.add_class::<session::Session>()?;
     module.add_class::<integers::IntegerSession>()?;
     module.add_class::<integers::IntegerCiphertext>()?;
@@ -70,8 +72,6 @@ fn _limbwise(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(functions::fit, module)?)?;
     module.add_function(wrap_pyfunction!(functions::fit_sigmoid, module)?)?;
     module.add_function(wrap_pyfunction!(functions::sign_stages, module)?)?;
-    module.add_function(wrap_pyfunction!(functions::inverse_steps, module)?)?;
-    module.add_function(wrap_pyfunction!(functions::root_steps, module)?)?;
     module.add_function(wrap_pyfunction!(functions::power_series, module)?)?;
     module.add_function(wrap_pyfunction!(learn::train_logistic_regression, module)?)?;
     module.add_function(wrap_pyfunction!(learn::training_levels, module)?)?;

@@ -13,7 +13,10 @@ use limbwise::{
     ckks::{
         BootstrapPlan, Ciphertext, LevelPolicy, Packing, Promise,
         bootstrap::Content,
-        functions::{Comparison, Network, NetworkKind, Sorter},
+        functions::{
+            Comparison, Network, NetworkKind, Sorter,
+            sorting::{ABOVE, FINER, FINEST, MARGIN, MOST_DEPTH},
+        },
     },
     params::Params,
     scheme::{Maps, SlotsEstimate},
@@ -26,21 +29,6 @@ use std::sync::Arc;
 pub mod client;
 pub mod options;
 
-/// Share of the range that is left free at both ends: what polynomials add must not leave [0, 1].
-pub(crate) const MARGIN: f64 = 1.0 / 64.0;
-/// Positions without a number: above every number.
-const ABOVE: f64 = 1.0 - MARGIN / 2.0;
-/// The sign's error is this many times smaller than the gap, so that what is far apart and is compared a hundred times
-/// moves by less than the gap.
-const FINER: f64 = 8.0;
-/// Finest gap as a part of the range: what bootstrapping adds to encrypted numbers in a hundred stages stays well below.
-const FINEST: f64 = 1.0 / 65536.0;
-/// Deepest polynomial of the sign: of degree 15.
-const MOST_DEPTH: usize = 4;
-/// Time of the sign of one message, in bootstrappings of one.
-const STEP: f64 = 0.35;
-/// Time of a rotation with its mask or product.
-const MOVE: f64 = 0.02;
 /// Largest number of columns, the first included.
 const MOST_COLUMNS: usize = 64;
 
@@ -248,12 +236,10 @@ impl Sort {
         network.stages.iter().for_each(|stage| sorter.stage_in_clear(rows, stage));
     }
 
-    /// What a network costs, in bootstrappings of one message: those, and what else its stages do. The shares are
-    /// estimates from one run; they decide between networks only.
+    /// What the network costs.
     pub(crate) fn cost(&self) -> f64 {
-        let Sorting { network, sorter, .. } = &*self.means;
-        let of_stage = STEP * (network.ways / 2) as f64 + MOVE * sorter.rotations() as f64;
-        self.bootstrapped() as f64 + network.stages.len() as f64 * of_stage
+        let (policy, columns) = (LevelPolicy::of(&self.params), 1 + self.task.sizes.len());
+        self.means.sorter.cost(policy, self.means.network.stages.len(), columns)
     }
 
     /// Messages that are bootstrapped, by the rule that the program follows.

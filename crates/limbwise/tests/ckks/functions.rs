@@ -10,22 +10,22 @@ use limbwise::{
     error::FunctionError,
 };
 
-fn real(values: impl IntoIterator<Item = f64>) -> Vec<Complex64> {
+pub(crate) fn real(values: impl IntoIterator<Item = f64>) -> Vec<Complex64> {
     values.into_iter().map(Complex64::from).collect()
 }
 
-fn encrypted(s: &Session, rows: &[Vec<Complex64>]) -> Ciphertext<Dev> {
+pub(crate) fn encrypted(s: &Session, rows: &[Vec<Complex64>]) -> Ciphertext<Dev> {
     let packing = Packing { slots: rows[0].len(), ..s.packing() };
     let plain = s.encoder.encode(&s.dev, rows, packing).unwrap();
     encrypt(&s.dev, &s.params, &s.public, &plain).unwrap()
 }
 
-fn decrypted(s: &Session, x: &Ciphertext<Dev>) -> Vec<Vec<Complex64>> {
+pub(crate) fn decrypted(s: &Session, x: &Ciphertext<Dev>) -> Vec<Vec<Complex64>> {
     limbwise::ckks::decrypt(&s.dev, &s.encoder, &s.params, &s.secret, x).unwrap()
 }
 
 /// Whoever has the secret key can give values their levels back without bootstrapping.
-fn refreshed(s: &Session, x: &Ciphertext<Dev>, levels: usize) -> limbwise::Result<Ciphertext<Dev>> {
+pub(crate) fn refreshed(s: &Session, x: &Ciphertext<Dev>, levels: usize) -> limbwise::Result<Ciphertext<Dev>> {
     let x = s.auto().settle(x)?;
     if x.level >= levels {
         return Ok(x);
@@ -58,12 +58,14 @@ fn comparisons_keep_their_word_outside_the_gap() {
         got.level
     };
     let error = comparison.error();
+    let top = s.params.top_level();
     let level =
         check("greater", comparison.greater(&auto, both, &ready).unwrap(), &|x, y| f64::from(u8::from(x > y)), &|_| {
             error
         });
-    assert_eq!(level, s.params.top_level() - comparison.levels());
-    check("maximum", comparison.maximum(&auto, both, &ready).unwrap(), &f64::max, &|d| error * d);
+    assert_eq!(level, top - comparison.levels());
+    let level = check("maximum", comparison.maximum(&auto, both, &ready).unwrap(), &f64::max, &|d| error * d);
+    assert_eq!(level, top - comparison.levels() - 1);
     check("minimum", comparison.minimum(&auto, both, &ready).unwrap(), &f64::min, &|d| error * d);
     check("distance", comparison.distance(&auto, both, &ready).unwrap(), &|x, y| (x - y).abs(), &|d| 2.0 * error * d);
     let equal = comparison.equal(&auto, both, &ready).unwrap();
@@ -155,13 +157,16 @@ fn networks_sort_slots_and_carry_columns_along() {
 fn inverses_and_roots_say_how_near_they_come() {
     let s = Session::new(&small(16), &[]);
     let auto = s.auto();
+    let ready = |x: &Ciphertext<Dev>, _| auto.settle(x);
     for (from, to) in [(0.25, 1.0), (1.0 / 64.0, 1.0), (1.0, 40.0)] {
         let values: Vec<f64> = (0..512).map(|i| from + (to - from) * (f64::from(i) + 0.5) / 512.0).collect();
         let x = encrypted(&s, &[real(values.iter().copied())]).bounded_by(to);
         let (inverse, root) = (Inverse::new(from, to, 1e-5).unwrap(), InverseRoot::new(from, to, 1e-5).unwrap());
-        let y = inverse.apply(&auto, &x).unwrap();
+        let y = inverse.apply(&auto, &x, &ready).unwrap();
         assert_eq!(y.level, s.params.top_level() - inverse.levels());
-        let [sqrt, of_sqrt] = root.apply(&auto, &x).unwrap();
+        let [sqrt, of_sqrt] = root.apply(&auto, &x, &ready).unwrap();
+        let levels = [root.levels(), root.inverse_levels()];
+        assert_eq!([sqrt.level, of_sqrt.level], levels.map(|levels| s.params.top_level() - levels));
         let clear = |f: &dyn Fn(f64) -> f64| real(values.iter().map(|&x| f(x)));
         let results = [
             ("inverse", y, clear(&|x| inverse.evaluate(x))),
@@ -178,6 +183,6 @@ fn inverses_and_roots_say_how_near_they_come() {
         }
     }
     let beyond = encrypted(&s, &[real([2.0])]).bounded_by(2.0);
-    let refused = Inverse::new(0.5, 1.0, 0.1).unwrap().apply(&auto, &beyond).err().unwrap();
+    let refused = Inverse::new(0.5, 1.0, 0.1).unwrap().apply(&auto, &beyond, &ready).err().unwrap();
     assert!(refused.to_string().starts_with("inverse: values may reach 2.0"), "{refused}");
 }

@@ -21,6 +21,8 @@ mod operations;
 #[cfg(test)]
 mod precision;
 #[cfg(test)]
+mod rows;
+#[cfg(test)]
 mod shadow;
 #[cfg(test)]
 mod tensor;

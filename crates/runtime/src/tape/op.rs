@@ -3,7 +3,7 @@
 use super::value::{Machine, Value};
 use limbwise::{
     Complex64, Result,
-    ckks::{Ciphertext, Diagonals, Series, chebyshev::depth},
+    ckks::{Ciphertext, Diagonals, Series, chebyshev::depth, functions::Function},
 };
 use limbwise_device::Device;
 use std::sync::Arc;
@@ -36,6 +36,8 @@ pub enum Op {
     },
     /// A polynomial on its interval.
     Series(Arc<Series>),
+    /// A planned function, which bootstraps on its way.
+    Function(Arc<Function>),
     /// A linear map on the slots of every message.
     Linear(Arc<Diagonals>),
     /// Some messages of the batch, in this order; none is copied.
@@ -75,6 +77,7 @@ impl Op {
             Self::Conjugate => "conjugate",
             Self::InnerSum { .. } => "sum",
             Self::Series(_) => "polynomial",
+            Self::Function(function) => function.name(),
             Self::Linear(_) => "linear",
             Self::Gather(_) => "gather",
             Self::Stack => "stack",
@@ -104,6 +107,10 @@ impl Op {
             Self::Add | Self::Sub | Self::Mul => self.of_two(machine, a, operands[1]),
             Self::MulScalar(_) | Self::MulRows(_) | Self::Series(_) | Self::Linear(_) => {
                 self.taking_levels(machine, a, linear)
+            }
+            Self::Function(function) => {
+                let ready = |x: &Ciphertext<D>, levels| auto.ready_with(x, levels, machine.bootstrapper);
+                function.apply(auto, &machine.ready(a, function.first_levels())?, &ready)
             }
             Self::Negate => Ok(auto.eval.negate(&a.get())),
             Self::AddScalar(c) => Ok(auto.add_scalar(&a.get(), *c)),

@@ -6,7 +6,7 @@
 
 use super::{
     SignPlan,
-    composed::{Composed, Ready},
+    composed::{Composed, Ready, inside, known},
 };
 use crate::{
     ckks::{Auto, Ciphertext},
@@ -22,6 +22,8 @@ pub struct Comparison {
     range: f64,
     gap: f64,
     error: f64,
+    /// Whether the range is the caller's word, which goes beyond the bounds that values carry.
+    promised: bool,
 }
 
 impl Comparison {
@@ -36,7 +38,20 @@ impl Comparison {
         let possible = range.is_finite() && relative > 0.0 && relative < 1.0 && error > 0.0 && error < 1.0;
         let plan = if possible { SignPlan::new(relative, error, most) } else { None };
         let Some(plan) = plan else { return Err(FunctionError::Gap { gap, range, error, most }.into()) };
-        Ok(Self { sign: Composed::sign(&plan), step: Composed::step(&plan), range, gap, error: plan.error })
+        Ok(Self {
+            sign: Composed::sign(&plan),
+            step: Composed::step(&plan),
+            range,
+            gap,
+            error: plan.error,
+            promised: false,
+        })
+    }
+
+    /// The same for values that differ by at most the range, although each may be larger: nobody looks at their bounds.
+    #[must_use]
+    pub fn with_promise(self) -> Self {
+        Self { promised: true, ..self }
     }
 
     /// Largest difference.
@@ -69,6 +84,12 @@ impl Comparison {
         &self.step
     }
 
+    /// Levels of the first polynomial and of what comes before it.
+    #[must_use]
+    pub fn first_levels(&self) -> usize {
+        self.step.depths().next().unwrap_or(0) + usize::from(self.is_scaled())
+    }
+
     #[expect(clippy::float_cmp, reason = "exactly one is a case of its own")]
     fn is_scaled(&self) -> bool {
         self.range != 1.0
@@ -82,15 +103,23 @@ impl Comparison {
         ready: Ready<'_, D>,
     ) -> Result<Ciphertext<D>> {
         let difference = auto.sub(a, b)?;
-        let peak = difference.estimate.peak;
-        // Bounds are rounded sums; a part in a million is no other value.
-        if peak > self.range * (1.0 + 1e-6) {
-            return Err(FunctionError::Domain { function: "compare", peak, range: self.range }.into());
+        if !self.promised {
+            inside("compare", &difference, self.range)?;
         }
+        self.in_units(auto, &difference, ready)
+    }
+
+    /// A difference divided by the range.
+    fn in_units<D: Device>(
+        &self,
+        auto: &Auto<'_, D>,
+        difference: &Ciphertext<D>,
+        ready: Ready<'_, D>,
+    ) -> Result<Ciphertext<D>> {
         if !self.is_scaled() {
-            return Ok(difference.bounded_by(1.0));
+            return Ok(difference.clone().bounded_by(1.0));
         }
-        let scaled = auto.weighted_sum(&[(1.0 / self.range, &ready(&difference, 1)?)])?;
+        let scaled = auto.weighted_sum(&[(1.0 / self.range, &ready(difference, 1)?)])?;
         Ok(auto.settle(&scaled)?.bounded_by(1.0))
     }
 
@@ -133,14 +162,27 @@ impl Comparison {
         operands: [&Ciphertext<D>; 2],
         ready: Ready<'_, D>,
     ) -> Result<Ciphertext<D>> {
-        let unit = self.sign.times_argument(auto, &self.difference(auto, operands, ready)?, ready)?;
-        if !self.is_scaled() {
-            return Ok(unit);
-        }
-        auto.settle(&auto.weighted_sum(&[(self.range, &ready(&unit, 1)?)])?)
+        let [_, distance] = self.times_difference(auto, (&self.sign, operands), ready)?;
+        Ok(distance)
     }
 
-    /// The greater of both: `(a + b + |a − b|)/2`.
+    /// `a − b`, and that times a composition of it; one operation after the composition.
+    fn times_difference<D: Device>(
+        &self,
+        auto: &Auto<'_, D>,
+        (of, [a, b]): (&Composed, [&Ciphertext<D>; 2]),
+        ready: Ready<'_, D>,
+    ) -> Result<[Ciphertext<D>; 2]> {
+        let difference = auto.settle(&auto.sub(&ready(a, 1)?, &ready(b, 1)?)?)?;
+        if !self.promised {
+            inside("compare", &difference, self.range)?;
+        }
+        let unit = self.in_units(auto, &difference, ready)?;
+        let product = of.times_scaled(auto, &unit, (&difference, self.range), ready)?;
+        Ok([difference, product])
+    }
+
+    /// The greater of both: `b + (a − b)·step(a − b)`.
     ///
     /// # Errors
     /// As [`Self::greater`].
@@ -150,10 +192,10 @@ impl Comparison {
         operands: [&Ciphertext<D>; 2],
         ready: Ready<'_, D>,
     ) -> Result<Ciphertext<D>> {
-        self.extreme(auto, operands, 0.5, ready)
+        self.extreme(auto, operands, Which::Greater, ready)
     }
 
-    /// The smaller of both: `(a + b − |a − b|)/2`.
+    /// The smaller of both: `a − (a − b)·step(a − b)`.
     ///
     /// # Errors
     /// As [`Self::greater`].
@@ -163,24 +205,32 @@ impl Comparison {
         operands: [&Ciphertext<D>; 2],
         ready: Ready<'_, D>,
     ) -> Result<Ciphertext<D>> {
-        self.extreme(auto, operands, -0.5, ready)
+        self.extreme(auto, operands, Which::Smaller, ready)
     }
 
     fn extreme<D: Device>(
         &self,
         auto: &Auto<'_, D>,
         [a, b]: [&Ciphertext<D>; 2],
-        half: f64,
+        which: Which,
         ready: Ready<'_, D>,
     ) -> Result<Ciphertext<D>> {
-        let peak = a.estimate.peak.max(b.estimate.peak);
-        let [a, b] = [&ready(a, 1)?, &ready(b, 1)?];
-        let unit = self.sign.times_argument(auto, &self.difference(auto, [a, b], ready)?, ready)?;
-        let sum = auto.weighted_sum(&[(0.5, a), (0.5, b), (half * self.range, &ready(&unit, 1)?)])?;
+        let [_, product] = self.times_difference(auto, (&self.step, [a, b]), ready)?;
+        let sum = match which {
+            Which::Greater => auto.add(b, &product)?,
+            Which::Smaller => auto.sub(a, &product)?,
+        };
         // Of two values with errors the greater has the error of one of them, and what the sign made.
-        let error = a.estimate.error().max(b.estimate.error()).hypot(self.range * unit.estimate.error());
-        // Beyond the greater of both goes half of the sign's error.
-        let extreme = auto.settle(&sum)?.bounded_by(peak + 0.5 * self.range * (self.sign.peak() - 1.0));
-        Ok(Ciphertext { estimate: extreme.estimate.with_error_known(error), ..extreme })
+        let error = a.estimate.error().max(b.estimate.error()).hypot(product.estimate.error());
+        let peak = a.estimate.peak.max(b.estimate.peak);
+        // Beyond the greater of both goes what the step is beyond one.
+        Ok(known(auto.settle(&sum)?, peak + self.range * (self.step.peak() - 1.0), error))
     }
+}
+
+/// Which of two values.
+#[derive(Clone, Copy)]
+enum Which {
+    Greater,
+    Smaller,
 }

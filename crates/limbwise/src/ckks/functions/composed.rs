@@ -6,11 +6,14 @@
 use super::SignPlan;
 use crate::{
     ckks::{Auto, Ciphertext, chebyshev::depth},
-    error::Result,
+    error::{FunctionError, Result},
 };
 use limbwise_device::Device;
 use limbwise_math::chebyshev::Series;
 use std::sync::Arc;
+
+/// Room for rounding, as a part of a bound.
+pub(super) const ROOM: f64 = 1e-6;
 
 /// Gives a value so many levels above the lowest usable one: by bootstrapping, or as it is.
 pub type Ready<'r, D> = &'r dyn Fn(&Ciphertext<D>, usize) -> Result<Ciphertext<D>>;
@@ -72,7 +75,32 @@ impl Entered {
 
 /// A value without error, to see which error an operation makes by itself.
 pub(super) fn exact<D: Device>(x: &Ciphertext<D>) -> Ciphertext<D> {
-    Ciphertext { estimate: x.estimate.as_exact(1.0), ..x.clone() }
+    sized(x, 1.0)
+}
+
+/// The same for a value of this size.
+fn sized<D: Device>(x: &Ciphertext<D>, size: f64) -> Ciphertext<D> {
+    Ciphertext { estimate: x.estimate.as_exact(size), ..x.clone() }
+}
+
+/// A value of its size without error, to see which error an operation makes by itself.
+pub(super) fn noiseless<D: Device>(x: &Ciphertext<D>) -> Ciphertext<D> {
+    Ciphertext { estimate: x.estimate.with_error_known(0.0), ..x.clone() }
+}
+
+/// Deviation of the error that came to a value on its way from one estimate to another.
+pub(super) fn added<D: Device>(before: &Ciphertext<D>, after: &Ciphertext<D>) -> f64 {
+    (after.estimate.error().powi(2) - before.estimate.error().powi(2)).max(0.0).sqrt()
+}
+
+/// Fails if values may lie beyond a domain that ends at `range` on both sides.
+pub(super) fn inside<D: Device>(function: &'static str, x: &Ciphertext<D>, range: f64) -> Result<()> {
+    let peak = x.estimate.peak;
+    // Bounds are rounded sums; a part in a million is no other value.
+    if peak > range * (1.0 + ROOM) {
+        return Err(FunctionError::Domain { function, peak, range }.into());
+    }
+    Ok(())
 }
 
 /// A value of at most this size, with an error of this deviation.
@@ -163,9 +191,9 @@ impl Composed {
     ) -> Result<(Ciphertext<D>, Entered)> {
         let (mut x, mut entered) = (u.clone(), Entered(vec![(0, u.estimate.error())]));
         for (at, stage) in self.stages.iter().enumerate() {
-            let before = x.estimate.error();
-            x = ready(&x, depth(stage.coefficients.len() - 1))?;
-            let bootstrapped = (x.estimate.error().powi(2) - before.powi(2)).max(0.0).sqrt();
+            let ready = ready(&x, depth(stage.coefficients.len() - 1))?;
+            let bootstrapped = added(&x, &ready);
+            x = ready;
             let y = auto.settle(&auto.chebyshev_unit(&exact(&x), &stage.coefficients)?)?;
             entered.0.extend([(at, bootstrapped), (at + 1, y.estimate.error())]);
             let peak = if at + 1 == self.stages.len() { self.peak } else { 1.0 };
@@ -186,10 +214,22 @@ impl Composed {
     ) -> Result<Ciphertext<D>> {
         // The argument is a factor at the end, so it is bootstrapped here where its levels do not reach the first stage.
         let u = &ready(u, self.depths().next().unwrap_or(1))?;
+        self.times_scaled(auto, u, (u, 1.0), ready)
+    }
+
+    /// `x·s(u)` for `x = range·u` on slots, settled one level below what [`Self::apply`] gives.
+    pub(super) fn times_scaled<D: Device>(
+        &self,
+        auto: &Auto<'_, D>,
+        u: &Ciphertext<D>,
+        (x, range): (&Ciphertext<D>, f64),
+        ready: Ready<'_, D>,
+    ) -> Result<Ciphertext<D>> {
         let (value, entered) = self.followed(auto, u, ready)?;
-        let product = auto.settle(&auto.mul(&exact(u), &exact(&ready(&value, 1)?))?)?;
-        let (argument, own) = (u.estimate.error(), product.estimate.error());
-        Ok(known(product, self.peak, self.product_deviation(argument, &entered.own()).hypot(own)))
+        let product = auto.settle(&auto.mul(&sized(x, range), &sized(&ready(&value, 1)?, self.peak))?)?;
+        let (argument, own) = (x.estimate.error() / range, product.estimate.error());
+        let deviation = range * self.product_deviation(argument, &entered.own());
+        Ok(known(product, range * self.peak, deviation.hypot(own)))
     }
 }
 

@@ -1,11 +1,14 @@
 //! `1/x`, `1/√x` and `√x` on an interval of positive numbers: a polynomial to begin with, then Goldschmidt's iteration.
 //!
 //! The first polynomial of `1/x` is the best of its degree: its residual `1 − x·p(x)` is a Chebyshev polynomial of the
-//! interval, one at zero. Each iteration squares the residual and takes one level. Values are kept below one, in units of a
-//! power of two, which costs no level. A value outside of the interval leaves a residual that the iteration promises not to
-//! see: shadow mode names the place.
+//! interval, one at zero. Each iteration squares the residual and takes one level. Values keep their size: units
+//! that kept them below one would cost precision. A value outside of the interval leaves a residual that the iteration
+//! promises not to see: shadow mode names the place.
 
-use super::{Fit, composed::known};
+use super::{
+    Fit,
+    composed::{ROOM, Ready, added, inside, known, noiseless},
+};
 use crate::{
     ckks::{Auto, Ciphertext, chebyshev::depth},
     error::{FunctionError, Result},
@@ -17,17 +20,13 @@ use limbwise_math::chebyshev::Series;
 const DEGREES: [u32; 6] = [1, 3, 7, 15, 31, 63];
 /// Most iterations: beyond these the interval is too wide for floating point.
 const MOST_ITERATIONS: u32 = 12;
-/// Room for the rounding of residuals.
-const ROOM: f64 = 1e-6;
 
 /// `1/x` on an interval.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Inverse {
     from: f64,
     to: f64,
-    /// In units of 2^unit_bits.
     start: Series,
-    unit_bits: i32,
     residual: f64,
     iterations: u32,
 }
@@ -38,37 +37,13 @@ pub struct InverseRoot {
     from: f64,
     to: f64,
     start: Series,
-    /// Of `1/√x`, and of `√x`.
-    unit_bits: [i32; 2],
     residual: f64,
     iterations: u32,
-}
-
-/// The unit in which a value of at most this size is below one.
-fn unit_bits(most: f64) -> i32 {
-    #[expect(clippy::cast_possible_truncation, reason = "the exponent of a float")]
-    let bits = most.log2().ceil() as i32;
-    bits.max(0)
-}
-
-/// A series in units of a power of two.
-fn in_units(series: &Series, bits: i32) -> Series {
-    let coefficients = series.coefficients.iter().map(|c| c * f64::from(-bits).exp2()).collect();
-    Series { coefficients, ..*series }
 }
 
 fn check(function: &'static str, [from, to]: [f64; 2], error: f64) -> Result<()> {
     let possible = from > 0.0 && from < to && to.is_finite() && error > 0.0 && error < 1.0;
     if possible { Ok(()) } else { Err(FunctionError::Positive { function, from, to, error }.into()) }
-}
-
-/// Fails if the values may lie above the interval. Whether they lie below, no bound says.
-fn inside<D: Device>(function: &'static str, x: &Ciphertext<D>, to: f64) -> Result<()> {
-    let peak = x.estimate.peak;
-    if peak > to * (1.0 + ROOM) {
-        return Err(FunctionError::Domain { function, peak, range: to }.into());
-    }
-    Ok(())
 }
 
 /// The start of least levels with its iterations: residuals by degree, and what an iteration makes of a residual.
@@ -106,7 +81,6 @@ impl Inverse {
         let Some((degree, first, iterations)) = fewest(error, residual, |e| e * e, 1) else {
             return Err(FunctionError::Positive { function: "inverse", from, to, error }.into());
         };
-        let unit_bits = unit_bits(from.recip() * (1.0 + first));
         let terms = f64::from(degree + 1);
         let chebyshev = |x: f64| {
             let u = (2.0 * x - from - to) / (to - from);
@@ -115,33 +89,14 @@ impl Inverse {
         };
         // T_n(−z) = (−1)ⁿ·T_n(z).
         let sign = if degree % 2 == 0 { -1.0 } else { 1.0 };
-        let start = |x: f64| (1.0 - sign * first * chebyshev(x)) / x * f64::from(-unit_bits).exp2();
-        Ok(Self {
-            from,
-            to,
-            start: Series::interpolate(start, from, to, degree),
-            unit_bits,
-            residual: first,
-            iterations,
-        })
+        let start = |x: f64| (1.0 - sign * first * chebyshev(x)) / x;
+        Ok(Self { from, to, start: Series::interpolate(start, from, to, degree), residual: first, iterations })
     }
 
     /// Levels: the interval, the polynomial, the first residual, one an iteration.
     #[must_use]
     pub fn levels(&self) -> usize {
         2 + depth(self.start.coefficients.len() - 1) + self.iterations as usize
-    }
-
-    /// The polynomial to begin with, and the iterations after it.
-    #[must_use]
-    pub fn steps(&self) -> (Series, u32) {
-        (in_units(&self.start, -self.unit_bits), self.iterations)
-    }
-
-    /// Largest `|1 − x·y|` of the first polynomial. An iteration squares it.
-    #[must_use]
-    pub fn residual(&self) -> f64 {
-        self.residual
     }
 
     /// Bound of the relative error.
@@ -153,8 +108,7 @@ impl Inverse {
     /// The value in the clear, by the same steps.
     #[must_use]
     pub fn evaluate(&self, x: f64) -> f64 {
-        let unit = f64::from(self.unit_bits).exp2();
-        let mut y = self.start.evaluate(x) * unit;
+        let mut y = self.start.evaluate(x);
         let mut e = 1.0 - x * y;
         for _ in 0..self.iterations {
             y += y * e;
@@ -163,26 +117,41 @@ impl Inverse {
         y
     }
 
-    /// `1/x`, settled [`Self::levels`] lower.
+    /// Levels of the first polynomial, which are in one piece.
+    #[must_use]
+    pub fn first_levels(&self) -> usize {
+        1 + depth(self.start.coefficients.len() - 1)
+    }
+
+    /// `1/x`, settled [`Self::levels`] lower. Whether values lie below the interval, no bound says.
     ///
     /// # Errors
     /// [`FunctionError::Domain`] for values that may lie above the interval; too few levels; a missing key.
-    pub fn apply<D: Device>(&self, auto: &Auto<'_, D>, x: &Ciphertext<D>) -> Result<Ciphertext<D>> {
+    pub fn apply<D: Device>(
+        &self,
+        auto: &Auto<'_, D>,
+        x: &Ciphertext<D>,
+        ready: Ready<'_, D>,
+    ) -> Result<Ciphertext<D>> {
         inside("inverse", x, self.to)?;
+        let x = &ready(x, self.first_levels())?;
         let _region = auto.eval.device().region("inverse", self.iterations);
-        let unit = f64::from(self.unit_bits).exp2();
-        let most = self.from.recip() / unit;
-        let mut y = auto.settle(&auto.chebyshev(&noiseless(x), &self.start)?)?.bounded_by(most * (1.0 + self.residual));
+        let most = self.from.recip();
+        let y = auto.settle(&auto.chebyshev(&noiseless(x), &self.start)?)?.bounded_by(most * (1.0 + self.residual));
+        let mut y = ready(&y, 1)?;
         let product = auto.settle(&auto.mul(&noiseless(x), &noiseless(&y))?)?;
         // Relative errors: of the first residual, and of each product, where the inverse is as large as in the mean.
-        let typical = (self.from * self.to).sqrt() * unit;
+        let typical = (self.from * self.to).sqrt();
         // The first residual sees the error of the polynomial, so an iteration takes it away.
         let polynomial = if self.iterations == 0 { y.estimate.error() * typical } else { 0.0 };
-        let mut relative = (product.estimate.error() * unit).hypot(polynomial);
-        let mut e = auto.add_scalar(&times(auto, &product, -unit)?, 1.0);
+        let mut relative = product.estimate.error().hypot(polynomial);
+        let mut e = auto.add_scalar(&auto.eval.negate(&product), 1.0);
         let mut bound = self.residual;
         for step in 0..self.iterations {
-            e = known(e, bound * (1.0 + ROOM), relative);
+            e = ready(&known(e, bound * (1.0 + ROOM), relative), 1)?;
+            let fresh = ready(&y, 1)?;
+            relative = e.estimate.error().hypot(added(&y, &fresh) * typical);
+            y = fresh;
             let change = auto.mul(&noiseless(&y), &noiseless(&e))?;
             relative = relative.hypot(auto.settle(&change)?.estimate.error() * typical);
             y = auto.settle(&auto.add(&y, &change)?)?.bounded_by(most);
@@ -193,9 +162,8 @@ impl Inverse {
         }
         // Of 1/x the slope is 1/x²: what comes in, and what was made on the way.
         let argument = x.estimate.error() * self.slope();
-        let scaled = times(auto, &y, unit)?;
         let error = argument.hypot(relative * (self.from * self.to).sqrt().recip());
-        Ok(known(scaled, self.from.recip() * (1.0 + self.error() + ROOM), error))
+        Ok(known(y, self.from.recip() * (1.0 + self.error() + ROOM), error))
     }
 
     /// Root mean square of `1/x²` on the interval.
@@ -217,28 +185,20 @@ impl InverseRoot {
         let Some((degree, first, iterations)) = fewest(error, residual, halved, 2) else {
             return Err(FunctionError::Positive { function: "inverse_sqrt", from, to, error }.into());
         };
-        let mut start = start(degree);
-        let bits = [unit_bits(from.sqrt().recip() * (1.0 + first)), unit_bits(to.sqrt() * (1.0 + first))];
-        start = in_units(&start, bits[0]);
-        Ok(Self { from, to, start, unit_bits: bits, residual: first, iterations })
+        let start = start(degree);
+        Ok(Self { from, to, start, residual: first, iterations })
     }
 
-    /// Levels: the interval, the polynomial, the first root, two an iteration.
+    /// Levels of `√x`: the interval, the polynomial, the first root, two an iteration.
     #[must_use]
     pub fn levels(&self) -> usize {
-        2 + depth(self.start.coefficients.len() - 1) + 2 * self.iterations as usize
+        1 + self.first_levels() + 2 * self.iterations as usize
     }
 
-    /// The polynomial to begin with, of `1/√x`, and the iterations after it.
+    /// Levels of `1/√x`: the same, or those of the polynomial alone.
     #[must_use]
-    pub fn steps(&self) -> (Series, u32) {
-        (in_units(&self.start, -self.unit_bits[0]), self.iterations)
-    }
-
-    /// Largest `|1 − x·y²|` of the first polynomial.
-    #[must_use]
-    pub fn residual(&self) -> f64 {
-        self.residual
+    pub fn inverse_levels(&self) -> usize {
+        if self.iterations == 0 { self.first_levels() } else { self.levels() }
     }
 
     /// Bound of the relative error.
@@ -250,7 +210,7 @@ impl InverseRoot {
     /// `√x` and `1/√x` in the clear, by the same steps.
     #[must_use]
     pub fn evaluate(&self, x: f64) -> [f64; 2] {
-        let mut y = self.start.evaluate(x) * f64::from(self.unit_bits[0]).exp2();
+        let mut y = self.start.evaluate(x);
         let mut root = x * y;
         for _ in 0..self.iterations {
             let r = 0.5 * (1.0 - root * y);
@@ -259,32 +219,47 @@ impl InverseRoot {
         [root, y]
     }
 
+    /// Levels of the first polynomial, which are in one piece.
+    #[must_use]
+    pub fn first_levels(&self) -> usize {
+        1 + depth(self.start.coefficients.len() - 1)
+    }
+
     /// `√x` and `1/√x`, settled [`Self::levels`] lower.
     ///
     /// # Errors
     /// As [`Inverse::apply`].
-    pub fn apply<D: Device>(&self, auto: &Auto<'_, D>, x: &Ciphertext<D>) -> Result<[Ciphertext<D>; 2]> {
+    pub fn apply<D: Device>(
+        &self,
+        auto: &Auto<'_, D>,
+        x: &Ciphertext<D>,
+        ready: Ready<'_, D>,
+    ) -> Result<[Ciphertext<D>; 2]> {
         inside("inverse_sqrt", x, self.to)?;
+        let x = &ready(x, self.first_levels())?;
         let _region = auto.eval.device().region("inverse_sqrt", self.iterations);
-        let units = self.unit_bits.map(|bits| f64::from(bits).exp2());
-        let most = [self.to.sqrt() / units[1], self.from.sqrt().recip() / units[0]].map(|m| m * (1.0 + self.residual));
-        let mut y = auto.settle(&auto.chebyshev(&noiseless(x), &self.start)?)?.bounded_by(most[1]);
-        // In units: √x = x·y·2^(a − b).
+        let most = [self.to.sqrt(), self.from.sqrt().recip()].map(|m| m * (1.0 + self.residual));
+        let y = auto.settle(&auto.chebyshev(&noiseless(x), &self.start)?)?.bounded_by(most[1]);
+        let mut y = ready(&y, 1)?;
         let product = auto.mul(&noiseless(x), &noiseless(&y))?;
         let product = auto.settle(&product)?;
         let own = product.estimate.error();
-        let mut root = self.to_root(auto, &product)?.bounded_by(most[0]);
+        let mut root = product.bounded_by(most[0]);
         let typical = (self.from * self.to).sqrt().sqrt();
         // The first residual sees the error of the polynomial, so an iteration takes it away.
-        let polynomial = if self.iterations == 0 { y.estimate.error() * units[0] * typical } else { 0.0 };
-        let mut relative = (own * units[0] / typical).hypot(polynomial);
+        let polynomial = if self.iterations == 0 { y.estimate.error() * typical } else { 0.0 };
+        let mut relative = (own / typical).hypot(polynomial);
         let mut bound = self.residual;
         for _ in 0..self.iterations {
+            // An iteration takes two levels; what bootstrapping adds is an error of both roots alike.
+            let [fresh_root, fresh_y] = [ready(&root, 2)?, ready(&y, 2)?];
+            let came = [added(&root, &fresh_root) / typical, added(&y, &fresh_y) * typical];
+            relative = relative.hypot(came[0]).hypot(came[1]);
+            (root, y) = (fresh_root, fresh_y);
             let both = auto.settle(&auto.mul(&noiseless(&root), &noiseless(&y))?)?;
-            relative = relative.hypot(both.estimate.error() * units[0] * units[1]);
+            relative = relative.hypot(both.estimate.error());
             // 1 − √x·(1/√x), halved with the product that follows.
-            let r =
-                known(auto.add_scalar(&times(auto, &both, -units[0] * units[1])?, 1.0), bound * (1.0 + ROOM), relative);
+            let r = known(auto.add_scalar(&auto.eval.negate(&both), 1.0), bound * (1.0 + ROOM), relative);
             let half = |z: &Ciphertext<D>| -> Result<Ciphertext<D>> {
                 let change = auto.settle(&auto.mul(&noiseless(z), &noiseless(&r))?)?;
                 auto.settle(&auto.weighted_sum(&[(1.0, z), (0.5, &change)])?)
@@ -292,24 +267,14 @@ impl InverseRoot {
             (root, y) = (half(&root)?.bounded_by(most[0]), half(&y)?.bounded_by(most[1]));
             bound = halved(bound);
         }
-        let results = [(root, units[1], self.slopes()[0], 0.5), (y, units[0], self.slopes()[1], -0.5)];
-        let [root, inverse] = results.map(|(z, unit, slope, power)| -> Result<Ciphertext<D>> {
+        let results = [(root, self.slopes()[0], 0.5), (y, self.slopes()[1], -0.5)];
+        let [root, inverse] = results.map(|(z, slope, power)| {
             let typical = (self.from * self.to).sqrt().powf(power);
             let error = (x.estimate.error() * slope).hypot(relative * typical);
             let peak = if power > 0.0 { self.to.sqrt() } else { self.from.sqrt().recip() };
-            Ok(known(times(auto, &z, unit)?, peak * (1.0 + self.residual), error))
+            known(z, peak * (1.0 + self.residual), error)
         });
-        Ok([root?, inverse?])
-    }
-
-    /// From units of `1/√x` to those of `√x`, by a power of two.
-    fn to_root<D: Device>(&self, auto: &Auto<'_, D>, product: &Ciphertext<D>) -> Result<Ciphertext<D>> {
-        let factor = f64::from(self.unit_bits[0] - self.unit_bits[1]).exp2();
-        if factor >= 1.0 {
-            return times(auto, product, factor);
-        }
-        // Read at a larger scale, a value is smaller; the scale of the level is restored by one division.
-        auto.settle(&auto.weighted_sum(&[(factor, product)])?)
+        Ok([root, inverse])
     }
 
     /// Root mean squares of the slopes of `√x` and of `1/√x` on the interval.
@@ -320,11 +285,6 @@ impl InverseRoot {
         let inverse = 0.125 * (from.powi(-2) - to.powi(-2)) / width;
         [root.sqrt(), inverse.sqrt()]
     }
-}
-
-/// A value of its size without error, to see which error an operation makes by itself.
-fn noiseless<D: Device>(x: &Ciphertext<D>) -> Ciphertext<D> {
-    Ciphertext { estimate: x.estimate.with_error_known(0.0), ..x.clone() }
 }
 
 /// What an iteration makes of `1 − √x·(1/√x)`: with r half of it, `1 − (1 + r)²·(1 − 2r) = 3r² + 2r³`.
@@ -339,12 +299,6 @@ fn residual_of(p: &Series, [from, to]: [f64; 2]) -> f64 {
     // Near the small end the root bends most.
     let at = |i: u32| from * (to / from).powf(f64::from(i) / f64::from(points));
     (0..=points).map(|i| (1.0 - at(i) * p.evaluate(at(i)).powi(2)).abs()).fold(0.0, f64::max)
-}
-
-/// A value times a whole power of two, exactly and without a level.
-fn times<D: Device>(auto: &Auto<'_, D>, x: &Ciphertext<D>, factor: f64) -> Result<Ciphertext<D>> {
-    let product = auto.eval.mul_scalar(x, factor, 1.0)?;
-    Ok(Ciphertext { scale: x.scale, ..product })
 }
 
 #[cfg(test)]
@@ -367,7 +321,7 @@ mod tests {
         }
         // The polynomial of degree 63 leaves 1/T_64(1 + 2/1023) = 2^-4.8; two squarings make it 2^-19.
         let inverse = Inverse::new(1.0 / 1024.0, 1.0, 1.0 / 65536.0).unwrap();
-        assert_eq!((inverse.levels(), inverse.unit_bits), (10, 11));
+        assert_eq!(inverse.levels(), 10);
         for (from, to, error) in
             [(0.0, 1.0, 0.1), (1.0, 0.5, 0.1), (0.5, 1.0, 0.0), (f64::NAN, 1.0, 0.1), (1e-30, 1.0, 1e-3)]
         {

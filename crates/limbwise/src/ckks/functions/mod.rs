@@ -6,17 +6,29 @@
 
 mod compare;
 mod composed;
+mod extreme;
+mod function;
 mod inverse;
 mod network;
+mod rows;
 mod sign;
+mod smooth;
+mod softmax;
 mod sorter;
+pub mod sorting;
 
 pub use compare::Comparison;
 pub use composed::{Composed, Ready};
+pub use extreme::{Extreme, Greatest};
+pub use function::Function;
 pub use inverse::{Inverse, InverseRoot};
 pub use network::{Group, Network, NetworkKind, Stage};
+pub use rows::{Axis, Rows};
 pub use sign::SignPlan;
+pub use smooth::Smooth;
+pub use softmax::{LayerNorm, Softmax};
 pub use sorter::Sorter;
+pub use sorting::{Keys, Order, Sorted, Sorting};
 
 use limbwise_math::chebyshev::Series;
 

@@ -20,6 +20,11 @@ use limbwise_device::Device;
 use num_complex::Complex64;
 use std::collections::BTreeMap;
 
+/// Time of the sign of one message, in bootstrappings of one.
+const STEP: f64 = 0.35;
+/// Time of a rotation with its mask or product.
+const MOVE: f64 = 0.02;
+
 /// Sorts slots in [0, 1] by a network, stage by stage.
 #[derive(Clone, Debug)]
 pub struct Sorter {
@@ -89,6 +94,16 @@ impl Sorter {
             left = steps.min(x - 1).saturating_sub(self.ways - 1);
         }
         count
+    }
+
+    /// What so many stages cost, in bootstrappings of one message: those, and what else the stages do. The shares are
+    /// estimates from one run; they decide between networks only.
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "numbers of stages and messages")]
+    pub fn cost(&self, policy: LevelPolicy, stages: usize, columns: usize) -> f64 {
+        let of_stage = STEP * (self.ways / 2) as f64 + MOVE * self.rotations() as f64;
+        let bootstrapped = if policy.bootstraps { self.bootstrapped(policy, stages, columns) } else { 0 };
+        bootstrapped as f64 + stages as f64 * of_stage
     }
 
     /// One stage. The first message of the batch is sorted, and the others move with it. All are in [0, 1].
@@ -374,7 +389,7 @@ impl<'s, 'a, D: Device> OnSlots<'s, 'a, D> {
 }
 
 /// A rotation as rotations by powers of two, forward and back, as few as there are.
-fn hops(steps: i64, slots: usize) -> Vec<i64> {
+pub(super) fn hops(steps: i64, slots: usize) -> Vec<i64> {
     let slots = slots as i64;
     let left = steps.rem_euclid(slots);
     let mut rest = if left > slots / 2 { left - slots } else { left };
