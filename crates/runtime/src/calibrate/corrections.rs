@@ -447,3 +447,35 @@ pub(super) fn measured<D: Device>(
     }
     Ok(Corrections { memory, toml, spread: spreads[spreads.len() / 2] })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::calibrate;
+    use limbwise_cpu::{Cpu, Isa};
+
+    /// With its corrections the model gives each call the time that was measured, and leaves all others alone.
+    #[test]
+    fn a_correction_is_of_what_its_probe_does() {
+        let dev = Cpu::new(Isa::Scalar, 1).unwrap();
+        let (text, spread) = calibrate::measured(&dev, &dev, 1, 10).unwrap();
+        assert!((0.0..1.0).contains(&spread), "{spread}");
+        let near = [("memory.read_beyond_gb_s", "1e9"), ("memory.write_beyond_gb_s", "1e9")];
+        let spec = Spec::from_toml(&text, "test").unwrap().with_overrides(&near).unwrap();
+        let ones: Vec<String> = Probe::ALL.iter().map(|probe| format!("correction.{}", probe.field())).collect();
+        let ones: Vec<(&str, &str)> = ones.iter().map(|field| (field.as_str(), "[1.0, 1.0, 1.0]")).collect();
+        let plain = spec.with_overrides(&ones).unwrap();
+        let fields = spec.fields();
+        let ring = open_ring(&dev, (10, 45), ROWS[2]).unwrap();
+        let sizes = ROWS.map(|rows| Size::of(&ring, rows));
+        for probe in [Probe::Mul, Probe::Automorphism, Probe::ModDown, Probe::KeySwitchOnto, Probe::WeightedSums] {
+            let path = format!("correction.{}", probe.field());
+            let factors = &fields.iter().find(|field| field.path == path).unwrap().value;
+            for (at, size) in sizes.iter().enumerate() {
+                let ratio = probe.modelled(size, &spec).unwrap() / probe.modelled(size, &plain).unwrap();
+                let factor = factors[at].as_f64().unwrap();
+                assert!((ratio / factor - 1.0).abs() < 1e-2, "{probe:?} at {at}: {ratio} for {factor}");
+            }
+        }
+    }
+}
