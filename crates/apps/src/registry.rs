@@ -17,6 +17,7 @@ use crate::{
     logreg::options::LogregArgs,
     lola::options::LolaArgs,
     nn::options::NnArgs,
+    ntt::options::NttArgs,
     options::mistake,
     pbs::options::PbsArgs,
     program::{Array, Details, Encryption, Evaluation, Inputs, Program, Results},
@@ -24,7 +25,7 @@ use crate::{
     resnet::options::ResnetArgs,
     sort::options::SortArgs,
     way::Way,
-    workload::{Built, Named, Refusable, Workload},
+    workload::{Built, Named, Refusable, Usual, Workload},
 };
 use limbwise::{
     Result,
@@ -281,9 +282,9 @@ macro_rules! workloads {
                 })
             }
 
-            /// The program as models of machines take it, with the preset that is usual there, and why it could not be run,
+            /// The program as models of machines take it, with the presets that are usual there, and why it could not be run,
             /// if it could not.
-            pub fn prepare_timed(&self, usual: Option<&str>) -> Refusable<(AnyPrepared, Option<String>)> {
+            pub fn prepare_timed(&self, usual: Usual) -> Refusable<(AnyPrepared, Option<String>)> {
                 Ok(match self {
                     $($(Self::$variant(options) => {
                         let (built, why) = options.build_timed(usual)?;
@@ -538,6 +539,7 @@ workloads! {
     Bgv(IntegersProgram, IntegersClient, "on integers (BGV)") {
         BgvMul(BgvMulArgs) = "bgv-mul", "bgv-mul";
         BgvTable(BgvTableArgs) = "bgv-table", "bgv-table";
+        Ntt(NttArgs) = "ntt", "ntt";
     }
     Bridged(BridgedProgram, BridgedClient, "of two schemes") {
         TpchQ6(TpchArgs) = "tpch-q6", "tpch-q6";
