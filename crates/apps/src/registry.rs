@@ -25,7 +25,7 @@ use crate::{
     resnet::options::ResnetArgs,
     sort::options::SortArgs,
     way::Way,
-    workload::{Built, Named, Refusable, Usual, Workload},
+    workload::{Built, Named, Refusable, Workload},
 };
 use limbwise::{
     Result,
@@ -282,9 +282,9 @@ macro_rules! workloads {
                 })
             }
 
-            /// The program as models of machines take it, with the presets that are usual there, and why it could not be run,
+            /// The program as models of machines take it, with the preset that is usual there, and why it could not be run,
             /// if it could not.
-            pub fn prepare_timed(&self, usual: Usual) -> Refusable<(AnyPrepared, Option<String>)> {
+            pub fn prepare_timed(&self, usual: Option<&str>) -> Refusable<(AnyPrepared, Option<String>)> {
                 Ok(match self {
                     $($(Self::$variant(options) => {
                         let (built, why) = options.build_timed(usual)?;

@@ -30,15 +30,6 @@ pub struct Built<W: Workload> {
 /// A program for models of machines, and why it could not be run, if it could not.
 pub type Timed<W> = (Built<W>, Option<String>);
 
-/// Presets that programs have on a machine where the user names none: those that fit its words.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Usual {
-    /// Of programs on messages.
-    pub tfhe: Option<&'static str>,
-    /// Of a bootstrapping of slots.
-    pub bootstrapping: Option<&'static str>,
-}
-
 /// The parameters of a scheme, and their name.
 pub type Named<'a, S> = (&'a <S as Scheme>::Params, &'a str);
 
@@ -59,8 +50,8 @@ pub trait Workload: clap::Args + Debug {
     fn build(&self, memory: Option<u64>) -> Refusable<Built<Self>>;
 
     /// The program as models of machines take it, which compute nothing: a parameter set that is too small to run is taken
-    /// by its shape alone, and why it could not be run stands beside. `usual` has the preset where the user named none.
-    fn build_timed(&self, _usual: Usual) -> Refusable<Timed<Self>>
+    /// by its shape alone, and why it could not be run stands beside. `usual` is the preset where the user named none.
+    fn build_timed(&self, _usual: Option<&str>) -> Refusable<Timed<Self>>
     where
         Self: Sized,
     {

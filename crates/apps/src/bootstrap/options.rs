@@ -10,7 +10,7 @@ use crate::{
     linear::layer::Model,
     options::{Choice, ROTATIONS, StorageArgs, choice, mistake, named_params, one},
     way::Way,
-    workload::{Built, Named, Refusable, Timed, Usual, Workload},
+    workload::{Built, Named, Refusable, Workload},
 };
 use clap::Args;
 use limbwise::{
@@ -101,13 +101,10 @@ pub struct BootstrapArgs {
     #[arg(long, value_name = "COUNT", default_value_t = 1, help_heading = "Strategy")]
     passes: usize,
 
-    /// Parameters with bootstrapping: a preset's name ("limbwise params show") or a TOML file [default: boot; "time"
-    /// takes boot-narrow for machines of 32-bit words]
-    #[arg(long, value_name = "NAME|FILE.toml", help_heading = "Parameters")]
-    preset: Option<String>,
+    /// Parameters with bootstrapping: a preset's name ("limbwise params show") or a TOML file
+    #[arg(long, value_name = "NAME|FILE.toml", default_value = "boot", help_heading = "Parameters")]
+    preset: String,
 }
-
-const PRESET: &str = "boot";
 
 impl Workload for BootstrapArgs {
     type Scheme = Ckks;
@@ -117,11 +114,22 @@ impl Workload for BootstrapArgs {
     type Data = BootstrapData;
 
     fn build(&self, memory: Option<u64>) -> Refusable<Built<Self>> {
-        self.with(self.preset.as_deref().unwrap_or(PRESET), memory)
-    }
-
-    fn build_timed(&self, usual: Usual) -> Refusable<Timed<Self>> {
-        Ok((self.with(self.preset.as_deref().or(usual.bootstrapping).unwrap_or(PRESET), None)?, None))
+        let params = named_params(&self.preset)?;
+        let slots = self.slots.unwrap_or(params.max_slots());
+        let plan = BootstrapPlan { content: self.content, ..BootstrapPlan::fastest(slots) };
+        // Mistakes in the plan first; the message is laid out for it.
+        let unknown = Promise { magnitude: 1.0, peak: 1.0, real: false };
+        let program = Bootstrap::new((&params, &self.preset), plan, self.passes, unknown)?;
+        let client = self.data.client(&program, &[])?;
+        let bounds = Promise::of(&client.values(0), slots).rounded();
+        Ok(Built {
+            ways: self.ways(plan, memory),
+            described: Described { plan, passes: self.passes, bounds },
+            program: Bootstrap::new((&params, &self.preset), plan, self.passes, bounds)?,
+            client: Some(client),
+            preset: self.preset.clone(),
+            smaller: "fewer --slots, or leave open what --strategy, --plaintexts, --keys and --halves fix",
+        })
     }
 
     fn data(&self) -> BootstrapData {
@@ -147,25 +155,6 @@ impl Workload for BootstrapArgs {
 }
 
 impl BootstrapArgs {
-    fn with(&self, preset: &str, memory: Option<u64>) -> Refusable<Built<Self>> {
-        let params = named_params(preset)?;
-        let slots = self.slots.unwrap_or(params.max_slots());
-        let plan = BootstrapPlan { content: self.content, ..BootstrapPlan::fastest(slots) };
-        // Mistakes in the plan first; the message is laid out for it.
-        let unknown = Promise { magnitude: 1.0, peak: 1.0, real: false };
-        let program = Bootstrap::new((&params, preset), plan, self.passes, unknown)?;
-        let client = self.data.client(&program, &[])?;
-        let bounds = Promise::of(&client.values(0), slots).rounded();
-        Ok(Built {
-            ways: self.ways(plan, memory),
-            described: Described { plan, passes: self.passes, bounds },
-            program: Bootstrap::new((&params, preset), plan, self.passes, bounds)?,
-            client: Some(client),
-            preset: preset.to_owned(),
-            smaller: "fewer --slots, or leave open what --strategy, --plaintexts, --keys and --halves fix",
-        })
-    }
-
     /// Everything that the options leave open, but for what is never worth it: direct and hoisted rotations take a key a
     /// diagonal, and halves in turns save little beside the keys of other rotations than hops.
     fn ways(&self, plan: BootstrapPlan, memory: Option<u64>) -> Vec<Way> {

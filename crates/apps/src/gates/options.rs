@@ -10,7 +10,7 @@ use crate::{
         options::{Samples, batch, one_way},
     },
     program::{Program as _, Tfhe},
-    workload::{Built, Named, Refusable, Timed, Usual, Workload},
+    workload::{Built, Named, Refusable, Timed, Workload},
 };
 use clap::Args;
 use limbwise::tfhe::TfheParams;
@@ -71,8 +71,8 @@ impl Workload for GatesArgs {
         self.with(&named_tfhe(preset)?, preset)
     }
 
-    fn build_timed(&self, usual: Usual) -> Refusable<Timed<Self>> {
-        let preset = self.preset.as_deref().or(usual.tfhe).unwrap_or(PRESET);
+    fn build_timed(&self, usual: Option<&str>) -> Refusable<Timed<Self>> {
+        let preset = self.preset.as_deref().or(usual).unwrap_or(PRESET);
         by_shape_if_small(&named_tfhe(preset)?, 2, |params| self.with(params, preset))
     }
     fn data(&self) -> Samples {

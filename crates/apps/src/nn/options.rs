@@ -8,7 +8,7 @@ use crate::{
     options::{absolute, between, by_shape_if_small, mistake, named_tfhe, one},
     pbs::options::one_way,
     program::{Program as _, Tfhe},
-    workload::{Built, Named, Refusable, Timed, Usual, Workload},
+    workload::{Built, Named, Refusable, Timed, Workload},
 };
 use clap::Args;
 use limbwise::tfhe::TfheParams;
@@ -137,8 +137,8 @@ impl<const LAYERS: usize> Workload for NnArgs<LAYERS> {
         self.with(&named_tfhe(preset)?, preset)
     }
 
-    fn build_timed(&self, usual: Usual) -> Refusable<Timed<Self>> {
-        let preset = self.preset.as_deref().or(usual.tfhe).unwrap_or(PRESET);
+    fn build_timed(&self, usual: Option<&str>) -> Refusable<Timed<Self>> {
+        let preset = self.preset.as_deref().or(usual).unwrap_or(PRESET);
         by_shape_if_small(&named_tfhe(preset)?, 4, |params| self.with(params, preset))
     }
 

@@ -7,7 +7,7 @@ use crate::{
     options::{between, mistake, named_tfhe},
     program::{Program as _, Tfhe},
     way::Way,
-    workload::{Built, Named, Refusable, Timed, Usual, Workload},
+    workload::{Built, Named, Refusable, Timed, Workload},
 };
 use clap::Args;
 use limbwise::rlwe::KeyForm;
@@ -90,11 +90,11 @@ impl Workload for PbsArgs {
     type Data = Samples;
 
     fn build(&self, _: Option<u64>) -> Refusable<Built<Self>> {
-        Ok(self.build_timed(Usual::default())?.0)
+        Ok(self.build_timed(None)?.0)
     }
 
-    fn build_timed(&self, usual: Usual) -> Refusable<Timed<Self>> {
-        let preset = self.preset.as_deref().or(usual.tfhe).unwrap_or(PRESET);
+    fn build_timed(&self, usual: Option<&str>) -> Refusable<Timed<Self>> {
+        let preset = self.preset.as_deref().or(usual).unwrap_or(PRESET);
         let described = Described { batch: self.batch, tables: self.tables };
         let program = Self::program(&described, (&named_tfhe(preset)?, preset), None)?;
         let client = Some(Self::client(&self.data, &described, &program, &[])?);

@@ -11,7 +11,7 @@ use crate::{
     text,
     workload::{Whole, Workload, refused},
 };
-use limbwise_apps::{AnyPrepared, Prepared, on_scheme, workload::Usual};
+use limbwise_apps::{AnyPrepared, Prepared, on_scheme};
 use limbwise_device::Region;
 use limbwise_graph::{Counts, Graph};
 use limbwise_machines::{
@@ -148,7 +148,7 @@ impl Time {
                 Asked { heading, not_run: None, programs: specs.iter().map(|_| (None, graph.clone())).collect() }
             }
             (Some(workload), None) => {
-                let (prepared, not_run) = workload.prepare_timed(usual_presets(&specs)).map_err(refused)?;
+                let (prepared, not_run) = workload.prepare_timed(usual_preset(&specs)).map_err(refused)?;
                 let asked = on_scheme!(AnyPrepared, prepared, built => self.asked(&dev, &built, &mut specs)?);
                 Asked { not_run, ..asked }
             }
@@ -248,15 +248,11 @@ fn calls(graph: &Graph) -> BTreeMap<&'static str, u64> {
     calls.filter(|&(_, calls)| calls > 0).collect()
 }
 
-/// The presets where the user names none: on a machine of 32-bit words those that are usual there.
-fn usual_presets(specs: &[Spec]) -> Usual {
+/// The preset of TFHE programs where the user names none: on a machine of 32-bit words the one that is usual there.
+fn usual_preset(specs: &[Spec]) -> Option<&'static str> {
+    const USUAL: [(&str, &str); 2] = [("fhex", "fhex-II-32"), ("flexmem", "strix-III-32")];
     let is_asked = |model: &str| specs.iter().any(|spec| spec.model() == model);
-    Usual {
-        tfhe: [("fhex", "fhex-II-32"), ("flexmem", "strix-III-32")]
-            .into_iter()
-            .find_map(|(model, preset)| is_asked(model).then_some(preset)),
-        bootstrapping: is_asked("flexmem").then_some("boot-narrow"),
-    }
+    USUAL.iter().find(|(model, _)| is_asked(model)).map(|(_, preset)| *preset)
 }
 
 /// `out.json` → `out.ark.json`.
@@ -274,17 +270,6 @@ fn with_name(path: &Path, machine: &str) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn machines_of_32_bit_words_have_presets_of_their_own() {
-        let presets = |machine| {
-            let Usual { tfhe, bootstrapping } = usual_presets(&[Spec::load(machine).unwrap()]);
-            [tfhe, bootstrapping]
-        };
-        assert_eq!(presets("ark"), [None, None]);
-        assert_eq!(presets("fhex"), [Some("fhex-II-32"), None]);
-        assert_eq!(presets("flexmem"), [Some("strix-III-32"), Some("boot-narrow")]);
-    }
 
     #[test]
     fn traces_of_several_machines_have_their_names() {
