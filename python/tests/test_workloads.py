@@ -6,7 +6,7 @@ import pytest
 
 
 def test_options_are_those_of_the_command_line():
-    assert {"pbs", "gates", "nn20", "bgv-table", "bgv-mul", "tpch-q6", "logreg", "bootstrap", "lola"} <= set(
+    assert {"pbs", "gates", "nn20", "bgv-table", "bgv-mul", "ntt", "tpch-q6", "logreg", "bootstrap", "lola"} <= set(
         lw.workloads()
     )
     assert lw.workload("pbs", batch=3, data_seed=7, tables="each", preset=None).scheme == "tfhe"

@@ -6,8 +6,8 @@
 //! Read in this order: [`program`] (what a workload is), [`client`], [`family`] (what the workloads of a scheme share),
 //! [`way`] (configurations), [`workload`] (options, description, data), [`registry`] (the list), [`words`] (workloads
 //! by name), [`options`], [`description`], [`data`] (loaders). CKKS: [`logreg`], [`helr`], [`linear`], [`lola`],
-//! [`bootstrap`], [`resnet`], [`sort`]. TFHE: [`pbs`], [`gates`], [`nn`]. BGV: [`bgv_mul`], [`bgv_table`]. CKKS and TFHE:
-//! [`query`].
+//! [`bootstrap`], [`resnet`], [`sort`]. TFHE: [`pbs`], [`gates`], [`nn`]. BGV: [`bgv_mul`], [`bgv_table`], [`ntt`].
+//! CKKS and TFHE: [`query`].
 
 #![expect(missing_docs, clippy::missing_errors_doc, reason = "docs stand where name and type do not say it all")]
 #![expect(clippy::must_use_candidate, reason = "asked of what gives a changed copy, not of every getter")]
@@ -26,6 +26,7 @@ pub mod linear;
 pub mod logreg;
 pub mod lola;
 pub mod nn;
+pub mod ntt;
 pub mod options;
 pub mod pbs;
 pub mod program;

@@ -17,6 +17,7 @@ use crate::{
     logreg::options::LogregArgs,
     lola::options::LolaArgs,
     nn::options::NnArgs,
+    ntt::options::NttArgs,
     options::mistake,
     pbs::options::PbsArgs,
     program::{Array, Details, Encryption, Evaluation, Inputs, Program, Results},
@@ -538,6 +539,7 @@ workloads! {
     Bgv(IntegersProgram, IntegersClient, "on integers (BGV)") {
         BgvMul(BgvMulArgs) = "bgv-mul", "bgv-mul";
         BgvTable(BgvTableArgs) = "bgv-table", "bgv-table";
+        Ntt(NttArgs) = "ntt", "ntt";
     }
     Bridged(BridgedProgram, BridgedClient, "of two schemes") {
         TpchQ6(TpchArgs) = "tpch-q6", "tpch-q6";

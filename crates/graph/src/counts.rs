@@ -8,6 +8,7 @@ use crate::{
     graph::{Graph, NodeId, RegionId},
     op::Op,
 };
+use limbwise_device::Region;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -56,6 +57,12 @@ impl std::ops::AddAssign for Counts {
 }
 
 impl Graph {
+    /// How often an operator is called, inside others too. One call serves a batch.
+    #[must_use]
+    pub fn calls(&self, operator: Region) -> u64 {
+        self.regions().iter().filter(|region| region.is(operator)).map(|region| u64::from(region.entered)).sum()
+    }
+
     /// The operation counts of one node.
     #[must_use]
     pub fn work(&self, id: NodeId) -> Counts {

@@ -65,19 +65,17 @@ pub struct Described {
     pub step: Step,
 }
 
-impl BgvMulArgs {
-    /// The level with this number of primes.
-    fn level(&self, params: &BgvParams) -> Refusable<usize> {
-        let (rlwe, top) = (params.rlwe(), params.top_level());
-        let Some(limbs) = self.limbs else { return Ok(top) };
-        (0..=top).find(|&level| rlwe.limbs(level) == limbs).ok_or_else(|| {
-            let counts: Vec<String> = (0..=top).map(|level| rlwe.limbs(level).to_string()).collect();
-            mistake(format!(
-                "--limbs {limbs}: the levels of this set have {} primes; choose one of them",
-                counts.join(", ")
-            ))
-        })
-    }
+/// The level with this number of primes; the highest for none.
+pub(crate) fn level_with(limbs: Option<usize>, params: &BgvParams) -> Refusable<usize> {
+    let (rlwe, top) = (params.rlwe(), params.top_level());
+    let Some(limbs) = limbs else { return Ok(top) };
+    (0..=top).find(|&level| rlwe.limbs(level) == limbs).ok_or_else(|| {
+        let counts: Vec<String> = (0..=top).map(|level| rlwe.limbs(level).to_string()).collect();
+        mistake(format!(
+            "--limbs {limbs}: the levels of this set have {} primes; choose one of them",
+            counts.join(", ")
+        ))
+    })
 }
 
 impl Workload for BgvMulArgs {
@@ -90,7 +88,8 @@ impl Workload for BgvMulArgs {
     fn build(&self, _: Option<u64>) -> Refusable<Built<Self>> {
         let preset = self.n.map_or_else(|| self.preset.clone(), |n| format!("dramatic-{n}"));
         let params = named_bgv(&preset)?;
-        let described = Described { ciphertexts: self.ciphertexts, level: self.level(&params)?, step: self.step };
+        let described =
+            Described { ciphertexts: self.ciphertexts, level: level_with(self.limbs, &params)?, step: self.step };
         let program = Self::program(&described, (&params, &preset), None)?;
         let client = Some(Self::client(&self.data, &described, &program, &[])?);
         // The program needs no key, so key storage is fixed.

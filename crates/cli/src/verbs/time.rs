@@ -12,7 +12,8 @@ use crate::{
     workload::{Whole, Workload, refused},
 };
 use limbwise_apps::{AnyPrepared, Prepared, on_scheme};
-use limbwise_graph::Graph;
+use limbwise_device::Region;
+use limbwise_graph::{Counts, Graph};
 use limbwise_machines::{
     Report, Spec,
     html::{
@@ -25,6 +26,7 @@ use limbwise_runtime::{AnyDevice, Calibration, Host, calibrate::degrees, open};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::{
+    collections::BTreeMap,
     ffi::OsString,
     path::{Path, PathBuf},
     sync::Arc,
@@ -115,6 +117,10 @@ struct Asked {
 pub(crate) struct TimeReport {
     #[serde(flatten)]
     pub(crate) report: Report,
+    /// What the program does, in words of polynomials: on every machine the same, for one way.
+    pub(crate) counts: Counts,
+    /// How often each operator of the library is called, inside others too; one call serves a batch.
+    pub(crate) calls: BTreeMap<&'static str, u64>,
     /// Absent where there was one way only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) way: Option<String>,
@@ -149,8 +155,8 @@ impl Time {
         };
         let machines = specs.iter().map(machine::open).collect::<Result<Vec<_>, _>>()?;
         let mut all = Vec::new();
-        for (i, (machine, (way, graph))) in machines.iter().zip(&timed.programs).enumerate() {
-            let graph = machine.prepare(graph);
+        for (i, (machine, (way, program))) in machines.iter().zip(&timed.programs).enumerate() {
+            let graph = machine.prepare(program);
             let schedule = machine.schedule(&graph)?;
             if let Some(target) = traces.get(i) {
                 let mut trace = Vec::new();
@@ -158,6 +164,8 @@ impl Time {
                 target.write(&trace)?;
             }
             let report = TimeReport {
+                counts: program.counts(),
+                calls: calls(program),
                 way: way.clone(),
                 not_run: timed.not_run.clone(),
                 report: machine.report(&graph, &schedule),
@@ -232,6 +240,12 @@ impl Time {
             several => several.iter().map(|name| Target::new(&with_name(path, name))).collect(),
         }
     }
+}
+
+/// Calls of each operator that the program calls at all.
+fn calls(graph: &Graph) -> BTreeMap<&'static str, u64> {
+    let calls = Region::KNOWN.iter().map(|&operator| (operator.name(), graph.calls(operator)));
+    calls.filter(|&(_, calls)| calls > 0).collect()
 }
 
 /// The preset of TFHE programs where the user names none: on a machine of 32-bit words the one that is usual there.

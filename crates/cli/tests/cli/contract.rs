@@ -83,6 +83,29 @@ fn programs_on_bgv_have_the_same_readings() {
 }
 
 #[test]
+fn transforms_alone_are_run_counted_and_timed() {
+    let folder = Folder::new("ntt");
+    for (direction, transforms) in [("forward", 12), ("inverse", 12), ("both", 24)] {
+        let program = ["ntt", "--preset", "bgv-n13", "--limbs", "3", "--ciphertexts", "2", "--direction", direction];
+        let run = valid(&folder, "run", &[&["run"], &program[..], &["--json"]].concat());
+        assert_eq!((&run["wrong"], &run["transforms"]), (&0.into(), &transforms.into()), "{run:#}");
+        assert_eq!(run["compared"], 2 * 8192, "{run:#}");
+        let plan = valid(&folder, "plan", &[&["plan"], &program[..], &["--json"]].concat());
+        assert_eq!(plan["counts"]["transformed_limbs"], transforms, "{plan:#}");
+    }
+    let seconds = |changes: &[&str]| {
+        let time = valid(&folder, "time", &[&["time", "ntt", "--machine", "flexmem", "--json"], changes].concat());
+        time["seconds"].as_f64().unwrap_or_else(|| panic!("{time:#}"))
+    };
+    // The two polynomials are on two chips, and half the PEs take longer for the same butterflies.
+    let [usual, few, one] = [&[][..], &["--set", "pes=4"], &["--set", "chips=1", "--set", "dimms=1"]].map(seconds);
+    assert!(few > 1.2 * usual && one > 1.5 * usual, "{usual} {few} {one}");
+    let many = folder.run(&["plan", "ntt", "--limbs", "40"]);
+    let told = String::from_utf8(many.stderr).unwrap();
+    assert!(told.contains("--limbs 40: the levels of this set have 1, 2") && many.status.code() == Some(2), "{told}");
+}
+
+#[test]
 fn programs_on_tfhe_have_the_same_readings() {
     let folder = Folder::new("tfhe");
     folder.write("tiny.toml", TINY_TFHE);

@@ -77,10 +77,10 @@ fn counted(graphs: &[Graph; 3], put: &mut impl FnMut(&str, f64)) {
     let bytes = [0, 1, 2].map(|i| keys[i] + traffic[i].plaintexts.widest);
     let products = graphs.each_ref().map(|graph| graph.counts().products());
     let intensity = [0, 1, 2].map(|i| ratio(products[i], bytes[i]));
-    put("rotations", entered(base, Region::Rotate));
-    put("rotations_hops", entered(hops, Region::Rotate));
+    put("rotations", to_f64(base.calls(Region::Rotate)));
+    put("rotations_hops", to_f64(hops.calls(Region::Rotate)));
     put("diagonal_products", diagonal_products(base));
-    put("key_uses", entered(base, Region::GadgetProduct));
+    put("key_uses", to_f64(base.calls(Region::GadgetProduct)));
     put("keys", to_f64(traffic[0].keys.len() as u64));
     put("keys_hops", to_f64(traffic[1].keys.len() as u64));
     put("data_gib", mib(bytes[0]) / 1024.0);
@@ -121,10 +121,6 @@ fn speed(graphs: &[Graph; 3], machine: &Spec, reading: &str, put: &mut impl FnMu
     put(&format!("speed_limb{reading}"), hops / both);
     put(&format!("speed_both{reading}"), base / both);
     Ok(())
-}
-
-fn entered(graph: &Graph, region: Region) -> f64 {
-    to_f64(graph.regions().iter().filter(|r| r.is(region)).map(|r| u64::from(r.entered)).sum())
 }
 
 /// Products of a ciphertext with a diagonal.
