@@ -96,7 +96,8 @@ pub(super) fn beyond(graph: &Graph, capacity: u64) -> Vec<[u64; 2]> {
         while freed != NONE {
             let value = NodeId(freed);
             freed = next[value.index()];
-            if !graph.node(value).op().is_view() && !(in_place && graph.operands(id)[0] == value) {
+            let kept = in_place && graph.operands(id)[0] == value;
+            if !graph.node(value).op().is_view() && !kept {
                 cache.release(value);
             }
         }
