@@ -239,7 +239,7 @@ macro_rules! workloads {
         $($(#[$attribute:meta])* $variant:ident($args:ty) = $name:literal, $json:literal;)+
     })+) => {
         /// What to compute, with its options: a subcommand each.
-        #[derive(Debug, clap::Subcommand)]
+        #[derive(Clone, Debug, clap::Subcommand)]
         pub enum Options {
             $($(
                 $(#[$attribute])*
@@ -282,17 +282,37 @@ macro_rules! workloads {
                 })
             }
 
-            /// The program as models of machines take it, with the preset that is usual there, and why it could not be run,
-            /// if it could not.
-            pub fn prepare_timed(&self, usual: Option<&str>) -> Refusable<(AnyPrepared, Option<String>)> {
+            /// The program as models of machines take it, and why it could not be run, if it could not.
+            pub fn prepare_timed(&self) -> Refusable<(AnyPrepared, Option<String>)> {
                 Ok(match self {
                     $($(Self::$variant(options) => {
-                        let (built, why) = options.build_timed(usual)?;
+                        let (built, why) = options.build_timed()?;
                         let variants = (Described::$variant, $clients::$variant);
                         let prepared = Prepared::of::<$args>(built, $programs::$variant, variants.0, variants.1);
                         ($scheme::any_prepared(prepared), why)
                     })+)+
                 })
+            }
+
+            /// The option `--preset`, as given.
+            pub fn preset(&mut self) -> &mut Option<String> {
+                match self {
+                    $($(Self::$variant(options) => options.preset(),)+)+
+                }
+            }
+
+            /// The preset where the user names none; `None` where it depends on the other options.
+            pub fn usual_preset(&self) -> Option<&'static str> {
+                match self {
+                    $($(Self::$variant(_) => <$args as Workload>::PRESET,)+)+
+                }
+            }
+
+            /// Its name on the command line.
+            pub fn name(&self) -> &'static str {
+                match self {
+                    $($(Self::$variant(_) => $name,)+)+
+                }
             }
 
             pub fn scheme(&self) -> &'static str {

@@ -34,7 +34,7 @@ pub type Timed<W> = (Built<W>, Option<String>);
 pub type Named<'a, S> = (&'a <S as Scheme>::Params, &'a str);
 
 /// A workload. The type that implements it holds the options.
-pub trait Workload: clap::Args + Debug {
+pub trait Workload: clap::Args + Clone + Debug {
     /// What it computes with.
     type Scheme: Family;
     /// Public side.
@@ -45,16 +45,18 @@ pub trait Workload: clap::Args + Debug {
     type Described: Clone + Debug + PartialEq + Serialize + DeserializeOwned;
     /// Source of the data as the client's directory stores it: paths and formats, no data.
     type Data: Debug + Serialize + DeserializeOwned;
+    /// The preset where the user names none; `None` where it depends on the other options.
+    const PRESET: Option<&'static str>;
+
+    /// The option `--preset`, as given.
+    fn preset(&mut self) -> &mut Option<String>;
 
     /// Reads the data and builds the program. A memory budget opens every option that the user did not fix.
     fn build(&self, memory: Option<u64>) -> Refusable<Built<Self>>;
 
     /// The program as models of machines take it, which compute nothing: a parameter set that is too small to run is taken
-    /// by its shape alone, and why it could not be run stands beside. `usual` is the preset where the user named none.
-    fn build_timed(&self, _usual: Option<&str>) -> Refusable<Timed<Self>>
-    where
-        Self: Sized,
-    {
+    /// by its shape alone, and why it could not be run stands beside.
+    fn build_timed(&self) -> Refusable<Timed<Self>> {
         Ok((self.build(None)?, None))
     }
 

@@ -4,7 +4,7 @@
 //! Enters: arguments, progress, texts and JSON of reports, files that are written whole or not at all.
 //! Stays out: arithmetic, schemes, models of machines.
 //!
-//! Read in this order: [`verbs`] (and what their JSON is: `verbs/schemas.rs`), [`workload`] (options to program), [`sweeping`], [`readings`] (program to plan), [`text`],
+//! Read in this order: [`verbs`] (and what their JSON is: `verbs/schemas.rs`), [`workload`] (options to program), [`sweeping`], [`readings`] (program to plan), [`choosing`] (which parameters), [`text`],
 //! [`output`] and [`files`], [`failure`] (exit codes), [`again`] (this program once more).
 
 #![expect(missing_docs, reason = "docs stand where name and type do not say it all")]
@@ -17,6 +17,7 @@
 )]
 
 mod again;
+mod choosing;
 mod dpus;
 mod failure;
 mod files;

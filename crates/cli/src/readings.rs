@@ -99,7 +99,7 @@ pub(crate) fn calibrated_with_disk<S: Whole>(
 
 /// How fast keys come from a directory, in GB/s.
 #[cfg(feature = "client")]
-fn key_rate(dev: &AnyDevice, params: &Params, dir: &Path) -> limbwise_runtime::Result<Option<f64>> {
+pub(crate) fn key_rate(dev: &AnyDevice, params: &Params, dir: &Path) -> limbwise_runtime::Result<Option<f64>> {
     let rate = limbwise_runtime::keys::key_read_gb_s(dev, params, dir)?;
     note(&format!("keys come from {} at {rate:.2} GB/s, out of the page cache", dir.display()));
     Ok(Some(rate))
@@ -107,7 +107,7 @@ fn key_rate(dev: &AnyDevice, params: &Params, dir: &Path) -> limbwise_runtime::R
 
 /// A server makes no key, so it has none to measure with.
 #[cfg(not(feature = "client"))]
-fn key_rate(_: &AnyDevice, _: &Params, _: &Path) -> limbwise_runtime::Result<Option<f64>> {
+pub(crate) fn key_rate(_: &AnyDevice, _: &Params, _: &Path) -> limbwise_runtime::Result<Option<f64>> {
     Ok(None)
 }
 

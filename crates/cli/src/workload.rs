@@ -1,8 +1,10 @@
 //! Workloads on the command line: the registry's, and what verbs need of all of them.
 
 use clap::{Command, Subcommand as _};
+use limbwise::scheme::{Scheme as _, Tfhe};
 use limbwise_apps::description::Refusal;
 pub(crate) use limbwise_apps::registry::Options as Workload;
+use limbwise_machines::Spec;
 pub(crate) use limbwise_runtime::scheme::Whole;
 
 pub(crate) fn all() -> Vec<(String, String)> {
@@ -14,4 +16,15 @@ pub(crate) fn all() -> Vec<(String, String)> {
 /// What a workload refused.
 pub(crate) fn refused(refusal: Refusal) -> anyhow::Error {
     limbwise_runtime::Error::of_refusal(refusal).into()
+}
+
+/// The preset of a workload where the user names none, on machines of 32-bit words: one whose primes fit them.
+pub(crate) fn narrow_preset(workload: &Workload, specs: &[Spec]) -> Option<&'static str> {
+    let on = |model: &str| specs.iter().any(|spec| spec.model() == model);
+    match (workload.scheme(), workload.name()) {
+        (Tfhe::NAME, _) if on("fhex") => Some("fhex-II-32"),
+        (Tfhe::NAME, _) if on("flexmem") => Some("strix-III-32"),
+        (_, "bootstrap") if on("flexmem") => Some("boot-narrow"),
+        _ => None,
+    }
 }

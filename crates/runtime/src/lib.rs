@@ -5,7 +5,7 @@
 //! Stays out: printing, arguments, arithmetic.
 //!
 //! Read in this order: [`server`], `client` and `session` (what every reading goes through), [`mod@record`],
-//! [`mod@plan`], [`frontier`], [`keys`], [`clock`], `run`, `shadow`, [`files`], [`mod@calibrate`], [`reproduce`],
+//! [`mod@plan`], [`frontier`], [`sets`], [`keys`], [`clock`], `run`, `shadow`, [`files`], [`mod@calibrate`], [`reproduce`],
 //! [`sweep`], [`exchange`], [`tape`]; of the client's trust [`origin`], [`sealed`], `ledger`, `expect`, `share`; what each scheme adds: [`scheme`]. Where
 //! the device is chosen: [`any_device`]; a program divided between two: [`offload`].
 //! What has a secret key exists only under the feature `client`.
@@ -52,6 +52,7 @@ pub mod server;
 pub mod server_keys;
 #[cfg(feature = "client")]
 pub mod session;
+pub mod sets;
 #[cfg(feature = "client")]
 pub mod shadow;
 #[cfg(feature = "client")]

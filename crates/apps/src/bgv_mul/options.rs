@@ -28,7 +28,7 @@ fn ciphertexts(text: &str) -> Result<usize, String> {
 ///   bgv-mul                                                   16 products at N = 4096, 109 bits
 ///   bgv-mul --n 8192 --ciphertexts 64 --step ntt              transforms of 64 ciphertexts alone
 ///   bgv-mul --preset bgv-n13 --limbs 3                        another set, its first three primes
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub struct BgvMulArgs {
     /// Products, of two ciphertexts each; ciphertexts where a step alone has no products
@@ -44,8 +44,9 @@ pub struct BgvMulArgs {
     n: Option<u32>,
 
     /// Parameters: a BGV preset's name ("limbwise params show") or a TOML file
-    #[arg(long, value_name = "NAME|FILE.toml", default_value = "dramatic-4096", help_heading = "Parameters")]
-    preset: String,
+    /// [default: dramatic-4096]
+    #[arg(long, value_name = "NAME|FILE.toml", help_heading = "Parameters")]
+    preset: Option<String>,
 
     /// Keep the first so many primes of the chain [default: all]
     #[arg(long, value_name = "COUNT", help_heading = "Parameters")]
@@ -54,6 +55,8 @@ pub struct BgvMulArgs {
     #[command(flatten)]
     data: Samples,
 }
+
+const PRESET: &str = "dramatic-4096";
 
 /// Public metadata of the products.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -84,9 +87,15 @@ impl Workload for BgvMulArgs {
     type Client = Exact<BgvMul>;
     type Described = Described;
     type Data = Samples;
+    const PRESET: Option<&'static str> = Some(PRESET);
+
+    fn preset(&mut self) -> &mut Option<String> {
+        &mut self.preset
+    }
 
     fn build(&self, _: Option<u64>) -> Refusable<Built<Self>> {
-        let preset = self.n.map_or_else(|| self.preset.clone(), |n| format!("dramatic-{n}"));
+        let named = || self.preset.clone().unwrap_or_else(|| PRESET.into());
+        let preset = self.n.map_or_else(named, |n| format!("dramatic-{n}"));
         let params = named_bgv(&preset)?;
         let described =
             Described { ciphertexts: self.ciphertexts, level: level_with(self.limbs, &params)?, step: self.step };

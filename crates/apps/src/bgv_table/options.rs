@@ -45,7 +45,7 @@ pub struct TableData {
 ///   bgv-table                                                 the shipped sales times prices and weights
 ///   bgv-table --encrypted-matrix                              prices encrypted as well
 ///   bgv-table --data sales.csv --columns apples,bread --matrix two_prices.csv
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub struct BgvTableArgs {
     #[command(flatten)]
@@ -56,9 +56,12 @@ pub struct BgvTableArgs {
     keys: Option<KeyForm>,
 
     /// Parameters: a BGV preset's name ("limbwise params show") or a TOML file
-    #[arg(long, value_name = "NAME|FILE.toml", default_value = "bgv-n13-t30", help_heading = "Parameters")]
-    preset: String,
+    /// [default: bgv-n13-t30]
+    #[arg(long, value_name = "NAME|FILE.toml", help_heading = "Parameters")]
+    preset: Option<String>,
 }
+
+const PRESET: &str = "bgv-n13-t30";
 
 impl TableData {
     /// The program and its messages, from the given file if there is one.
@@ -85,14 +88,20 @@ impl Workload for BgvTableArgs {
     type Client = Exact<BgvTable>;
     type Described = Described;
     type Data = TableData;
+    const PRESET: Option<&'static str> = Some(PRESET);
+
+    fn preset(&mut self) -> &mut Option<String> {
+        &mut self.preset
+    }
 
     fn build(&self, memory: Option<u64>) -> Refusable<Built<Self>> {
-        let (program, messages) = self.data.sides(&named_bgv(&self.preset)?, &[])?;
+        let preset = self.preset.as_deref().unwrap_or(PRESET);
+        let (program, messages) = self.data.sides(&named_bgv(preset)?, &[])?;
         Ok(Built {
             described: program.described().clone(),
             client: Some(Exact::new(program.clone(), messages)),
             program,
-            preset: self.preset.clone(),
+            preset: preset.into(),
             ways: ways_of_keys(self.keys, memory),
             smaller: "fewer columns, or leave open what --keys fixes",
         })

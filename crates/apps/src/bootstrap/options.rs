@@ -72,7 +72,7 @@ pub struct BootstrapData {
 ///   bootstrap --preset boot-n15 --slots 64 --content real     few real slots on a smaller ring
 ///   bootstrap --preset boot-precise --passes 2                two passes for more precision
 ///   bootstrap --message constant --strategy multi-hop         another strategy, another message
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub struct BootstrapArgs {
     /// Slots in use, a power of two [default: all]
@@ -102,9 +102,12 @@ pub struct BootstrapArgs {
     passes: usize,
 
     /// Parameters with bootstrapping: a preset's name ("limbwise params show") or a TOML file
-    #[arg(long, value_name = "NAME|FILE.toml", default_value = "boot", help_heading = "Parameters")]
-    preset: String,
+    /// [default: boot]
+    #[arg(long, value_name = "NAME|FILE.toml", help_heading = "Parameters")]
+    preset: Option<String>,
 }
+
+const PRESET: &str = "boot";
 
 impl Workload for BootstrapArgs {
     type Scheme = Ckks;
@@ -112,22 +115,28 @@ impl Workload for BootstrapArgs {
     type Client = BootstrapClient;
     type Described = Described;
     type Data = BootstrapData;
+    const PRESET: Option<&'static str> = Some(PRESET);
+
+    fn preset(&mut self) -> &mut Option<String> {
+        &mut self.preset
+    }
 
     fn build(&self, memory: Option<u64>) -> Refusable<Built<Self>> {
-        let params = named_params(&self.preset)?;
+        let preset = self.preset.as_deref().unwrap_or(PRESET);
+        let params = named_params(preset)?;
         let slots = self.slots.unwrap_or(params.max_slots());
         let plan = BootstrapPlan { content: self.content, ..BootstrapPlan::fastest(slots) };
         // Mistakes in the plan first; the message is laid out for it.
         let unknown = Promise { magnitude: 1.0, peak: 1.0, real: false };
-        let program = Bootstrap::new((&params, &self.preset), plan, self.passes, unknown)?;
+        let program = Bootstrap::new((&params, preset), plan, self.passes, unknown)?;
         let client = self.data.client(&program, &[])?;
         let bounds = Promise::of(&client.values(0), slots).rounded();
         Ok(Built {
             ways: self.ways(plan, memory),
             described: Described { plan, passes: self.passes, bounds },
-            program: Bootstrap::new((&params, &self.preset), plan, self.passes, bounds)?,
+            program: Bootstrap::new((&params, preset), plan, self.passes, bounds)?,
             client: Some(client),
-            preset: self.preset.clone(),
+            preset: preset.into(),
             smaller: "fewer --slots, or leave open what --strategy, --plaintexts, --keys and --halves fix",
         })
     }

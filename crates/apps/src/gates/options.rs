@@ -24,7 +24,7 @@ use std::path::PathBuf;
 /// Examples:
 ///   gates                                                     128 bits of security, p_fail <= 2^-128, a batch of 16
 ///   gates --preset 2-2-p64 --batch 100                        other parameters, more bits
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub struct GatesArgs {
     /// Number of messages, bootstrapped together
@@ -65,14 +65,19 @@ impl Workload for GatesArgs {
     type Client = Exact<Gates>;
     type Described = Described;
     type Data = Samples;
+    const PRESET: Option<&'static str> = Some(PRESET);
+
+    fn preset(&mut self) -> &mut Option<String> {
+        &mut self.preset
+    }
 
     fn build(&self, _: Option<u64>) -> Refusable<Built<Self>> {
         let preset = self.preset.as_deref().unwrap_or(PRESET);
         self.with(&named_tfhe(preset)?, preset)
     }
 
-    fn build_timed(&self, usual: Option<&str>) -> Refusable<Timed<Self>> {
-        let preset = self.preset.as_deref().or(usual).unwrap_or(PRESET);
+    fn build_timed(&self) -> Refusable<Timed<Self>> {
+        let preset = self.preset.as_deref().unwrap_or(PRESET);
         by_shape_if_small(&named_tfhe(preset)?, 2, |params| self.with(params, preset))
     }
     fn data(&self) -> Samples {

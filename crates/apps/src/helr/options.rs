@@ -71,7 +71,7 @@ pub struct HelrData {
 ///   helr --data mnist                                         a folder with MNIST's own files
 ///   helr --data t10k-images-idx3-ubyte.gz --iterations 32     one file of images, a fifth of them held back
 ///   helr --batch 512 --digits 4,9 --data mnist                other digits, smaller mini-batches
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub struct HelrArgs {
     #[command(flatten)]
@@ -102,12 +102,15 @@ pub struct HelrArgs {
     learning_rate: f64,
 
     /// Parameters with bootstrapping: a preset's name ("limbwise params show") or a TOML file
-    #[arg(long, value_name = "NAME|FILE.toml", default_value = "boot-few", help_heading = "Parameters")]
-    preset: String,
+    /// [default: boot-few]
+    #[arg(long, value_name = "NAME|FILE.toml", help_heading = "Parameters")]
+    preset: Option<String>,
 
     #[command(flatten)]
     storage: StorageArgs,
 }
+
+const PRESET: &str = "boot-few";
 
 /// Sizes of the generated data: two mini-batches, plus the test images.
 const GENERATED: usize = 2560;
@@ -130,9 +133,15 @@ impl Workload for HelrArgs {
     type Client = HelrClient;
     type Described = Described;
     type Data = HelrData;
+    const PRESET: Option<&'static str> = Some(PRESET);
+
+    fn preset(&mut self) -> &mut Option<String> {
+        &mut self.preset
+    }
 
     fn build(&self, memory: Option<u64>) -> Refusable<Built<Self>> {
-        let params = named_params(&self.preset)?;
+        let preset = self.preset.as_deref().unwrap_or(PRESET);
+        let params = named_params(preset)?;
         let options = Options {
             batch_rows: self.batch,
             iterations: self.iterations,
@@ -147,7 +156,7 @@ impl Workload for HelrArgs {
             ways: self.ways(program.plan(), memory),
             program,
             client: Some(client),
-            preset: self.preset.clone(),
+            preset: preset.into(),
             smaller: "smaller --batch, fewer images, or leave open what --plaintexts and --keys fix",
         })
     }

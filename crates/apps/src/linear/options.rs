@@ -107,7 +107,7 @@ const SERVER: &str = "server";
 ///   linear --op matmul --rows 10 --cols 784 --vectors 100 --strategy bsgs --plaintexts on-the-fly
 ///   linear --op encrypted-matmul --rows 16                    both matrices encrypted, as many pairs as fit
 ///   linear --weights matrix.csv --input vector.csv            your own numbers
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub struct LinearArgs {
     /// What the layer does
@@ -185,6 +185,11 @@ impl Workload for LinearArgs {
     type Client = LinearClient;
     type Described = Described;
     type Data = LinearData;
+    const PRESET: Option<&'static str> = None;
+
+    fn preset(&mut self) -> &mut Option<String> {
+        &mut self.preset
+    }
 
     fn build(&self, memory: Option<u64>) -> Refusable<Built<Self>> {
         let (program, layer, preset) = self.layer()?;

@@ -76,7 +76,7 @@ pub struct LogregData {
 ///   logreg                                                    the shipped data set
 ///   logreg --data my.csv --label outcome                      a table of numbers with two classes
 ///   logreg --data t10k-images-idx3-ubyte.gz --digits 3,8      two digits of MNIST
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub struct LogregArgs {
     #[command(flatten)]
@@ -140,6 +140,11 @@ impl Workload for LogregArgs {
     type Client = LogregClient;
     type Described = Training;
     type Data = LogregData;
+    const PRESET: Option<&'static str> = None;
+
+    fn preset(&mut self) -> &mut Option<String> {
+        &mut self.preset
+    }
 
     fn build(&self, memory: Option<u64>) -> Refusable<Built<Self>> {
         let (params, preset) = self.params()?;

@@ -82,7 +82,7 @@ pub struct LolaData {
 ///   lola --data t10k-images-idx3-ubyte.gz                     one image that the shipped weights have not learned
 ///   lola --data t10k-images-idx3-ubyte.gz --images 100        a hundred of them as one batch
 ///   lola --weights mine.npy --strategy multi-hop              weights of one's own, few keys
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub struct LolaArgs {
     #[command(flatten)]
@@ -100,9 +100,12 @@ pub struct LolaArgs {
     storage: StorageArgs,
 
     /// Parameters: a preset's name ("limbwise params show") or a TOML file
-    #[arg(long, value_name = "NAME|FILE.toml", default_value = "n14-l7-s40", help_heading = "Parameters")]
-    preset: String,
+    /// [default: n14-l7-s40]
+    #[arg(long, value_name = "NAME|FILE.toml", help_heading = "Parameters")]
+    preset: Option<String>,
 }
+
+const PRESET: &str = "n14-l7-s40";
 
 /// Value of `--weights` if the server has the weights.
 const SERVER: &str = "server";
@@ -144,9 +147,15 @@ impl Workload for LolaArgs {
     type Client = LolaClient;
     type Described = Described;
     type Data = LolaData;
+    const PRESET: Option<&'static str> = Some(PRESET);
+
+    fn preset(&mut self) -> &mut Option<String> {
+        &mut self.preset
+    }
 
     fn build(&self, memory: Option<u64>) -> Refusable<Built<Self>> {
-        let params = named_params(&self.preset)?;
+        let preset = self.preset.as_deref().unwrap_or(PRESET);
+        let params = named_params(preset)?;
         let digits = self.data.digits(self.images, &[])?;
         let (program, client) = LolaClient::sides(&params, self.data.network()?, digits)?;
         let (strategy, plaintexts) = program.way();
@@ -157,7 +166,7 @@ impl Workload for LolaArgs {
             described: Described { shape, weights, images, strategy, plaintexts, bounds },
             program,
             client: self.data.has_model().then_some(client),
-            preset: self.preset.clone(),
+            preset: preset.into(),
             smaller: "fewer --images, or leave open what --strategy, --plaintexts and --keys fix",
         })
     }

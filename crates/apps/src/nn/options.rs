@@ -42,7 +42,7 @@ pub struct NnData {
 }
 
 /// A network of LAYERS layers on encrypted handwritten digits, a bootstrapping a neuron (TFHE)
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub struct NnArgs<const LAYERS: usize> {
     #[command(flatten)]
     data: NnData,
@@ -131,14 +131,19 @@ impl<const LAYERS: usize> Workload for NnArgs<LAYERS> {
     type Client = NnClient;
     type Described = Described;
     type Data = NnData;
+    const PRESET: Option<&'static str> = Some(PRESET);
+
+    fn preset(&mut self) -> &mut Option<String> {
+        &mut self.preset
+    }
 
     fn build(&self, _: Option<u64>) -> Refusable<Built<Self>> {
         let preset = self.preset.as_deref().unwrap_or(PRESET);
         self.with(&named_tfhe(preset)?, preset)
     }
 
-    fn build_timed(&self, usual: Option<&str>) -> Refusable<Timed<Self>> {
-        let preset = self.preset.as_deref().or(usual).unwrap_or(PRESET);
+    fn build_timed(&self) -> Refusable<Timed<Self>> {
+        let preset = self.preset.as_deref().unwrap_or(PRESET);
         by_shape_if_small(&named_tfhe(preset)?, 4, |params| self.with(params, preset))
     }
 

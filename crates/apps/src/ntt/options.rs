@@ -33,7 +33,7 @@ fn ciphertexts(text: &str) -> Result<usize, String> {
 ///   ntt                                                       two polynomials of 35 limbs at N = 2^16
 ///   ntt --direction both --ciphertexts 8                      eight ciphertexts, there and back
 ///   ntt --preset bgv-n13 --limbs 3                            another set, its first three primes
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub struct NttArgs {
     /// Ciphertexts, of two polynomials each
@@ -72,6 +72,11 @@ impl Workload for NttArgs {
     type Client = Exact<Ntt>;
     type Described = Described;
     type Data = Samples;
+    const PRESET: Option<&'static str> = Some(PRESET);
+
+    fn preset(&mut self) -> &mut Option<String> {
+        &mut self.preset
+    }
 
     fn build(&self, _: Option<u64>) -> Refusable<Built<Self>> {
         let preset = self.preset.clone().unwrap_or_else(|| PRESET.into());

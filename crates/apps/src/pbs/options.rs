@@ -47,7 +47,7 @@ impl Samples {
 ///   pbs                                                       2 bits and 2 of carry, p_fail <= 2^-128, a batch of 16
 ///   pbs --batch 64 --tables each                              64 messages, each with its own table
 ///   pbs --preset fhex-I-32                                    a published parameter shape, for 32-bit machines
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub struct PbsArgs {
     /// Number of messages, bootstrapped together
@@ -88,13 +88,18 @@ impl Workload for PbsArgs {
     type Client = Exact<Pbs>;
     type Described = Described;
     type Data = Samples;
+    const PRESET: Option<&'static str> = Some(PRESET);
 
-    fn build(&self, _: Option<u64>) -> Refusable<Built<Self>> {
-        Ok(self.build_timed(None)?.0)
+    fn preset(&mut self) -> &mut Option<String> {
+        &mut self.preset
     }
 
-    fn build_timed(&self, usual: Option<&str>) -> Refusable<Timed<Self>> {
-        let preset = self.preset.as_deref().or(usual).unwrap_or(PRESET);
+    fn build(&self, _: Option<u64>) -> Refusable<Built<Self>> {
+        Ok(self.build_timed()?.0)
+    }
+
+    fn build_timed(&self) -> Refusable<Timed<Self>> {
+        let preset = self.preset.as_deref().unwrap_or(PRESET);
         let described = Described { batch: self.batch, tables: self.tables };
         let program = Self::program(&described, (&named_tfhe(preset)?, preset), None)?;
         let client = Some(Self::client(&self.data, &described, &program, &[])?);

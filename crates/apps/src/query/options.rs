@@ -25,16 +25,19 @@ fn scale(text: &str) -> Result<f64, String> {
 }
 
 /// Options that both workloads share.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 struct Common {
     /// Storage of evaluation keys [default: stored, or the fastest that fits --memory]
     #[arg(long, value_parser = choice(KEYS), value_name = "HOW", help_heading = "Parameters")]
     keys: Option<KeyForm>,
 
     /// Parameters: a pair's name, or a CKKS set for bridges and a TFHE set, each a preset's name or a TOML file
-    #[arg(long, value_name = "NAME|CKKS,TFHE", default_value = "flags-2-2", help_heading = "Parameters")]
-    preset: String,
+    /// [default: flags-2-2]
+    #[arg(long, value_name = "NAME|CKKS,TFHE", help_heading = "Parameters")]
+    preset: Option<String>,
 }
+
+const PRESET: &str = "flags-2-2";
 
 /// Source of the rows of `tpch-q6`.
 #[derive(Clone, Debug, Args, Serialize, Deserialize)]
@@ -64,7 +67,7 @@ pub struct TpchData {
 ///   tpch-q6                                                   the shipped 1024 rows
 ///   tpch-q6 --rows 4096                                       the first 4096 rows of scale factor 1
 ///   tpch-q6 --data lineitem.tbl --rows 2000                   your own rows: .tbl, CSV or Parquet
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub struct TpchArgs {
     #[command(flatten)]
@@ -94,7 +97,7 @@ pub struct QueryData {
 /// Examples:
 ///   query --sql "SELECT SUM(price * (1 - rebate)) FROM sales WHERE day >= date '2026-01-01'" --data sales.csv
 ///   query --sql "SELECT COUNT(*) FROM sales WHERE amount < 24" --data sales.parquet --domain amount=0..1000
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub struct QueryArgs {
     /// The SQL query
@@ -139,12 +142,13 @@ impl Common {
         W: Workload<Scheme = Bridged, Program = Query, Client = QueryClient, Described = Described>,
     {
         let described = Described { sql: question.sql.clone(), rows: question.rows, columns: question.fields() };
-        let program = Query::new(name, question, &named_pair(&self.preset)?)?;
+        let preset = self.preset.as_deref().unwrap_or(PRESET);
+        let program = Query::new(name, question, &named_pair(preset)?)?;
         Ok(Built {
             client: Some(QueryClient::new(&program, table)?),
             program,
             described,
-            preset: self.preset.clone(),
+            preset: preset.into(),
             ways: ways_of_keys(self.keys, memory),
             smaller: "fewer --rows, or leave open what --keys fixes",
         })
@@ -170,6 +174,11 @@ impl Workload for TpchArgs {
     type Client = QueryClient;
     type Described = Described;
     type Data = TpchData;
+    const PRESET: Option<&'static str> = Some(PRESET);
+
+    fn preset(&mut self) -> &mut Option<String> {
+        &mut self.common.preset
+    }
 
     fn build(&self, memory: Option<u64>) -> Refusable<Built<Self>> {
         let table = self.data.table(&[])?;
@@ -196,6 +205,11 @@ impl Workload for QueryArgs {
     type Client = QueryClient;
     type Described = Described;
     type Data = QueryData;
+    const PRESET: Option<&'static str> = Some(PRESET);
+
+    fn preset(&mut self) -> &mut Option<String> {
+        &mut self.common.preset
+    }
 
     fn build(&self, memory: Option<u64>) -> Refusable<Built<Self>> {
         let statement = Statement::parse(&self.sql)?; // a mistake in the text is told before a long file is read

@@ -76,7 +76,7 @@ pub struct ResnetData {
 ///   resnet20 --weights resnet20.safetensors --data test_batch.bin                    the first image
 ///   resnet20 --weights resnet20.safetensors --data test_batch.bin --images 11-12     two at once
 ///   resnet20 --weights resnet20.safetensors --data cat.png --calibrate test_batch.bin --calibrate-images 100
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub struct ResnetArgs {
     #[command(flatten)]
@@ -107,9 +107,12 @@ pub struct ResnetArgs {
     storage: StorageArgs,
 
     /// Parameters with bootstrapping: a preset's name ("limbwise params show") or a TOML file
-    #[arg(long, value_name = "NAME|FILE.toml", default_value = "boot", help_heading = "Parameters")]
-    preset: String,
+    /// [default: boot]
+    #[arg(long, value_name = "NAME|FILE.toml", help_heading = "Parameters")]
+    preset: Option<String>,
 }
+
+const PRESET: &str = "boot";
 
 impl Workload for ResnetArgs {
     type Scheme = Ckks;
@@ -117,9 +120,15 @@ impl Workload for ResnetArgs {
     type Client = ResnetClient;
     type Described = Inference;
     type Data = ResnetData;
+    const PRESET: Option<&'static str> = Some(PRESET);
+
+    fn preset(&mut self) -> &mut Option<String> {
+        &mut self.preset
+    }
 
     fn build(&self, memory: Option<u64>) -> Refusable<Built<Self>> {
-        let params = named_params(&self.preset)?;
+        let preset = self.preset.as_deref().unwrap_or(PRESET);
+        let params = named_params(preset)?;
         let network = self.data.network()?;
         let judged = self.data.judged(&[])?;
         let inference = self.inference(&params, &network, judged.len())?;
@@ -130,7 +139,7 @@ impl Workload for ResnetArgs {
             described: program.inference().clone(),
             program,
             client: Some(client),
-            preset: self.preset.clone(),
+            preset: preset.into(),
             smaller: "fewer --images, or leave open what --strategy, --plaintexts and --keys fix",
         })
     }

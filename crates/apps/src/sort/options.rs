@@ -61,7 +61,7 @@ pub struct SortData {
 ///   sort --count 256 --gap 0.001 --descending                 fewer, told apart more finely, the greatest first
 ///   sort --data sales.csv --from 0 --to 5000 --gap 20         the rows of a table by their first column
 ///   sort --network bitonic --memory 4GB                       another network, within 4 GB
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub struct SortArgs {
     #[command(flatten)]
@@ -95,9 +95,12 @@ pub struct SortArgs {
     storage: StorageArgs,
 
     /// Parameters with bootstrapping: a preset's name ("limbwise params show") or a TOML file
-    #[arg(long, value_name = "NAME|FILE.toml", default_value = "boot", help_heading = "Parameters")]
-    preset: String,
+    /// [default: boot]
+    #[arg(long, value_name = "NAME|FILE.toml", help_heading = "Parameters")]
+    preset: Option<String>,
 }
+
+const PRESET: &str = "boot";
 
 /// Generated numbers, where no count is asked for.
 const COUNT: usize = 1024;
@@ -160,9 +163,15 @@ impl Workload for SortArgs {
     type Client = SortClient;
     type Described = Described;
     type Data = SortData;
+    const PRESET: Option<&'static str> = Some(PRESET);
+
+    fn preset(&mut self) -> &mut Option<String> {
+        &mut self.preset
+    }
 
     fn build(&self, memory: Option<u64>) -> Refusable<Built<Self>> {
-        let params = named_params(&self.preset)?;
+        let preset = self.preset.as_deref().unwrap_or(PRESET);
+        let params = named_params(preset)?;
         let (least, most) = (self.from, self.to);
         if least >= most || !(most - least).is_finite() {
             return Err(SortError::Range { least, most }.into());
@@ -177,14 +186,14 @@ impl Workload for SortArgs {
             descending: self.descending,
             sizes: columns[1..].iter().map(|column| size(column)).collect(),
         };
-        let program = self.program_for((&params, &self.preset), &task)?;
+        let program = self.program_for((&params, preset), &task)?;
         let client = SortClient::new(&program, columns).map_err(|e| mistake(format!("the numbers: {e}")))?;
         Ok(Built {
             described: Described { task: program.task().clone(), plan: program.plan() },
             ways: self.ways(program.plan(), memory),
             program,
             client: Some(client),
-            preset: self.preset.clone(),
+            preset: preset.into(),
             smaller: "fewer --count or columns, or leave open what --plaintexts and --keys fix",
         })
     }

@@ -1,6 +1,9 @@
 //! The program of a point: its words, as a user would write them, and what they make.
 
-use crate::{failure::Mistake, workload::Workload};
+use crate::{
+    failure::Mistake,
+    workload::{Workload, narrow_preset},
+};
 use clap::{ArgMatches, Command, FromArgMatches as _, Subcommand as _, parser::ValueSource};
 use limbwise::{
     params::{ChangeableField, ParamsLiteral},
@@ -10,6 +13,7 @@ use limbwise_apps::{
     AnyPrepared, on_scheme,
     options::{check_preset, literal_of},
 };
+use limbwise_machines::Spec;
 use limbwise_runtime::sweep::{Grid, Recorded};
 
 /// The option of workloads that names their parameters.
@@ -28,7 +32,10 @@ pub(crate) struct Template {
     pub(crate) words: Vec<String>,
     name: String,
     scheme: &'static str,
+    /// Its parameters, as given or else as the machines ask for them, or as usual.
     preset: Option<String>,
+    /// What the machines ask for where none are given.
+    narrow: Option<&'static str>,
     given: Vec<String>,
     options: Vec<String>,
 }
@@ -44,7 +51,7 @@ fn matches(words: &[String]) -> Result<ArgMatches, clap::Error> {
 }
 
 impl Template {
-    pub(crate) fn new(words: &[String]) -> Result<Self, clap::Error> {
+    pub(crate) fn new(words: &[String], machines: &[Spec]) -> Result<Self, clap::Error> {
         let matches = matches(words)?;
         let (name, own) = matches.subcommand().expect("a subcommand is required");
         let command = command();
@@ -52,11 +59,16 @@ impl Template {
             command.find_subcommand(name).into_iter().flat_map(Command::get_arguments).collect();
         let long = |arg: &&clap::Arg| arg.get_long().map(str::to_owned);
         let is_given = |arg: &&&clap::Arg| own.value_source(arg.get_id().as_str()) == Some(ValueSource::CommandLine);
+        let mut workload = Workload::from_arg_matches(&matches)?;
+        let given = workload.preset().clone();
+        let narrow = narrow_preset(&workload, machines);
+        let usual = narrow.or_else(|| workload.usual_preset());
         Ok(Self {
             words: words.to_vec(),
             name: name.to_owned(),
-            scheme: Workload::from_arg_matches(&matches)?.scheme(),
-            preset: own.try_get_one::<String>(PRESET).ok().flatten().cloned(),
+            scheme: workload.scheme(),
+            preset: given.or_else(|| usual.map(str::to_owned)),
+            narrow,
             given: options.iter().filter(is_given).filter_map(long).collect(),
             options: options.iter().filter_map(long).collect(),
         })
@@ -125,8 +137,11 @@ impl Template {
     /// configurations that are compared elsewhere.
     pub(crate) fn record(&self, fields: &[(String, String)]) -> Result<Recorded, String> {
         let parsed = matches(&self.words_of(fields)).map_err(|e| first_line(&e))?;
-        let workload = Workload::from_arg_matches(&parsed).map_err(|e| first_line(&e))?;
-        let prepared = workload.prepare(None).map_err(|e| e.to_string())?;
+        let mut workload = Workload::from_arg_matches(&parsed).map_err(|e| first_line(&e))?;
+        if let Some(narrow) = self.narrow {
+            workload.preset().get_or_insert_with(|| narrow.into());
+        }
+        let (prepared, _) = workload.prepare_timed().map_err(|e| e.to_string())?;
         on_scheme!(AnyPrepared, &prepared, built => {
             let way = *built.ways.first().ok_or("a program can be run in some way")?;
             Recorded::of(&built.program(way), way.keys).map_err(|e| e.to_string())

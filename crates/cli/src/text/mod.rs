@@ -4,6 +4,7 @@
 
 #[cfg(feature = "client")]
 pub(crate) mod bench;
+pub(crate) mod choice;
 pub(crate) mod count;
 pub(crate) mod list;
 pub(crate) mod machines;

@@ -1,18 +1,27 @@
 //! `limbwise params`: check, show and choose parameter sets.
 
-use crate::{output::OutputArgs, text, workload::refused};
+use crate::{
+    choosing::{Choosing, DemandArgs},
+    failure::Mistake,
+    host::{HostArgs, MemoryArgs},
+    output::OutputArgs,
+    progress::note,
+    text,
+    workload::{Workload, refused},
+};
 use clap::Subcommand;
-use limbwise::scheme::{Bgv, Ckks, Tfhe};
+use limbwise::scheme::{Bgv, Ckks, Scheme as _, Tfhe};
 use limbwise::{
     bgv::{self, BgvLiteral, BgvParams, BgvPreset},
     params::{
-        Params as Checked, ParamsLiteral, SecurityReport, Wish, choose,
+        Params as Checked, ParamsLiteral, SecurityReport, Wish, choose as choose_for_depth,
         presets::{Preset, presets},
     },
     rlwe::{KeyForm, KeyName, key_bytes},
     tfhe::{self, TfheLiteral, TfheParams, TfhePreset},
 };
-use limbwise_apps::options::{named_bgv, named_params, named_tfhe, params_file};
+use limbwise_apps::options::{named_bgv, named_pair, named_params, named_tfhe, params_file};
+use limbwise_runtime::sets::{Found, Judged};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -28,6 +37,7 @@ use std::path::{Path, PathBuf};
 ///   limbwise params show n16-l24-s40 > my.toml        one preset as a file to change
 ///   limbwise params check my.toml                     then: limbwise run logreg --preset my.toml
 ///   limbwise params choose --depth 12 --precision 25 > my.toml
+///   limbwise params choose --bits 20 --memory 4GB bootstrap > my.toml
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Params {
@@ -55,22 +65,63 @@ enum Action {
         /// A preset [default: list all]
         name: Option<String>,
     },
-    /// Choose the smallest secure parameters for a depth and a precision, and print them as a TOML file
+    /// Choose secure parameters for a program, or for a depth and a precision, and print them as a TOML file
     ///
-    /// The scale is the precision plus the expected noise of an encryption and of "depth" products; the ring is the
-    /// smallest whose table row has room for it all. Redirect the output to a file and give it to --preset.
-    Choose {
-        /// Multiplications in a row
-        #[arg(long, value_parser = clap::value_parser!(u32).range(1..=100))]
-        depth: u32,
-        /// Fractional bits that survive them, for values of magnitude 1
-        #[arg(long, value_parser = clap::value_parser!(u32).range(1..=60))]
-        precision: u32,
-        /// Minimum number of slots in a ciphertext
-        #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=65536))]
-        slots: u32,
-    },
+    /// For a program: sets are planned one after the other, as "limbwise plan" does it on this host, and the one with the
+    /// fewest seconds that has everything asked for is taken. The search begins with the presets (for a program of CKKS that
+    /// does not bootstrap, with chains of as many levels as it takes; for one with --preset, with that one) and goes on
+    /// around the best by changing digits, levels, ring, scale and maps.
+    ///
+    /// For a depth: the scale is the precision plus the expected noise of an encryption and of "depth" products; the ring is
+    /// the smallest whose table row has room for it all. Redirect the output to a file and give it to --preset.
+    ///
+    /// Examples:
+    ///   limbwise params choose --bits 25 lola > my.toml                       then: limbwise run lola --preset my.toml
+    ///   limbwise params choose --bits 20 --levels-left 10 --memory 4GB bootstrap
+    ///   limbwise params choose --log2-failure -80 pbs --batch 64
+    ///   limbwise params choose --depth 12 --precision 25
+    #[command(verbatim_doc_comment)]
+    Choose(Box<Choose>),
 }
+
+#[derive(Debug, clap::Args)]
+struct Choose {
+    /// Without a program: multiplications in a row
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=100), requires = "precision")]
+    depth: Option<u32>,
+    /// Without a program: fractional bits that survive them, for values of magnitude 1
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=60), requires = "depth")]
+    precision: Option<u32>,
+    /// Without a program: minimum number of slots in a ciphertext [default: 1]
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=65536), requires = "depth")]
+    slots: Option<u32>,
+    #[command(flatten)]
+    demand: DemandArgs,
+    #[command(flatten)]
+    memory: MemoryArgs,
+    #[command(flatten)]
+    host: HostArgs,
+    #[command(subcommand)]
+    workload: Option<Workload>,
+}
+
+/// A set that was chosen for a program.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct Chosen {
+    #[serde(flatten)]
+    set: Any,
+    /// What the program's plan says of it.
+    plan: Judged,
+    /// All sets that were planned, in their order.
+    judged: Vec<Judged>,
+    /// How many sets the program does not take.
+    refused: usize,
+}
+
+const NOTHING: &str =
+    "nothing to choose for: give a program (limbwise params choose --bits 20 lola), or --depth and --precision";
+const NO_PROGRAM: &str =
+    "--bits, --levels-left and the like are asked of a program: name one after them, or leave them out beside --depth";
 
 /// What a checked set of any scheme begins with.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -289,12 +340,61 @@ impl Params {
                 let set = Set::new(name, purpose, &named_params(name).map_err(refused)?);
                 self.print(&set, &text::params::set(&set), &set.literal)
             }
-            Action::Choose { depth, precision, slots } => {
-                let (depth, precision_bits) = (usize::try_from(*depth)?, *precision);
-                let name = format!("depth {depth}, precision {precision}, slots {slots}");
-                let params = choose(Wish { depth, precision_bits, slots: usize::try_from(*slots)? })?;
+            Action::Choose(choose) => self.choose(choose),
+        }
+    }
+
+    fn choose(&self, choose: &Choose) -> anyhow::Result<()> {
+        let demand = choose.demand.demand();
+        match (&choose.workload, choose.depth.zip(choose.precision)) {
+            (Some(_), Some(_)) => Err(Mistake("a program and --depth: give one of them".into()).into()),
+            (None, None) => Err(Mistake(NOTHING.into()).into()),
+            (None, Some(_)) if !demand.is_empty() => Err(Mistake(NO_PROGRAM.into()).into()),
+            (None, Some((depth, precision_bits))) => {
+                let (depth, slots) = (usize::try_from(depth)?, usize::try_from(choose.slots.unwrap_or(1))?);
+                let name = format!("depth {depth}, precision {precision_bits}, slots {slots}");
+                let params = choose_for_depth(Wish { depth, precision_bits, slots })?;
                 let set = Set::new(&name, None, &params);
                 self.print(&set, &text::params::set(&set), &set.literal)
+            }
+            (Some(workload), None) => {
+                let dev = choose.host.open()?;
+                let (memory, key_dir) = (choose.memory.most, choose.memory.key_dir());
+                let mut choosing = Choosing { workload, dev: &dev, memory, key_dir, key_read_gb_s: None };
+                let (best, found) = choosing.chosen(demand)?;
+                note(&text::choice::chosen(&best, &found));
+                self.chosen(workload.scheme(), best, found)
+            }
+        }
+    }
+
+    /// Prints a set that was chosen, as a file to keep.
+    fn chosen(&self, scheme: &str, plan: Judged, found: Found) -> anyhow::Result<()> {
+        let name = plan.preset.clone();
+        let (judged, refused_sets) = (found.judged, found.refused.len());
+        let all = |set| Chosen { set, plan: plan.clone(), judged, refused: refused_sets };
+        let with = |text: String| text + &text::choice::line(&plan) + "\n";
+        match scheme {
+            Tfhe::NAME => {
+                let set = TfheSet::new(&name, None, &named_tfhe(&name).map_err(refused)?);
+                let (text, literal) = (with(text::params::tfhe_set(&set)), set.literal.clone());
+                self.print(&all(Any::Tfhe(set)), &text, &literal)
+            }
+            Bgv::NAME => {
+                let set = BgvSet::new(&name, None, &named_bgv(&name).map_err(refused)?);
+                let (text, literal) = (with(text::params::bgv_set(&set)), set.literal.clone());
+                self.print(&all(Any::Bgv(set)), &text, &literal)
+            }
+            Ckks::NAME => {
+                let set = Set::new(&name, None, &named_params(&name).map_err(refused)?);
+                let (text, literal) = (with(text::params::set(&set)), set.literal.clone());
+                self.print(&all(Any::Slots(set)), &text, &literal)
+            }
+            // A pair is two files, which a preset's name stands for.
+            _ => {
+                let set = Set::new(&name, None, named_pair(&name).map_err(refused)?.ckks());
+                let text = with(format!("the pair {name}; limbwise run ... --preset {name}\n"));
+                self.output.open()?.report(&all(Any::Slots(set)), &text)
             }
         }
     }

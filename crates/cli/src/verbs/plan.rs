@@ -1,8 +1,10 @@
 //! `limbwise plan`: what a program takes, before any key exists.
 
 use crate::{
+    choosing::{Choosing, DemandArgs},
     host::{HostArgs, MemoryArgs},
     output::OutputArgs,
+    progress::note,
     readings::{calibrated_with_disk, planned},
     text,
     workload::{Workload, refused},
@@ -17,6 +19,7 @@ use limbwise_apps::{AnyPrepared, on_scheme};
 /// Examples:
 ///   limbwise plan logreg --iterations 4 --threads 2
 ///   limbwise plan linear --op conv --memory 3GB
+///   limbwise plan bootstrap --bits 20 --memory 4GB       chooses the parameters too: the fastest that are enough
 ///
 /// What the numbers mean:
 ///   security       class of the 2024 guidelines: 128, 192 or 256 bits; 0 if the security check was overridden
@@ -38,6 +41,8 @@ pub(crate) struct Plan {
     #[command(flatten)]
     memory: MemoryArgs,
     #[command(flatten)]
+    demand: DemandArgs,
+    #[command(flatten)]
     output: OutputArgs,
 }
 
@@ -46,7 +51,16 @@ impl Plan {
         let output = self.output.open()?;
         let dev = self.host.open()?;
         let memory = self.memory.most;
-        on_scheme!(AnyPrepared, self.workload.prepare(memory).map_err(refused)?, built => {
+        let mut workload = self.workload.clone();
+        let demand = self.demand.demand();
+        if !demand.is_empty() {
+            let key_dir = self.memory.key_dir();
+            let mut choosing = Choosing { workload: &self.workload, dev: &dev, memory, key_dir, key_read_gb_s: None };
+            let (best, found) = choosing.chosen(demand)?;
+            note(&text::choice::chosen(&best, &found));
+            *workload.preset() = Some(best.preset);
+        }
+        on_scheme!(AnyPrepared, workload.prepare(memory).map_err(refused)?, built => {
             let calibration = calibrated_with_disk(&dev, &built, &self.memory.key_dir())?;
             let plan = planned(&built, &calibration, memory)?.plan;
             output.report(&plan, &text::plan::render(&plan))

@@ -28,7 +28,7 @@ pub fn schemas() -> Vec<(&'static str, String)> {
         ("keygen", written("limbwise keygen --json", one::<keygen::Report>)),
         ("list", written("limbwise list --json", one::<list::Everything>)),
         ("machines", written("limbwise machines --json: list, show", machine_list)),
-        ("params", written("limbwise params --json: a set, or all of them", one_or_several::<params::Any>)),
+        ("params", written("limbwise params --json: a set, or all of them; one chosen for a program", parameter_sets)),
         ("plan", written("limbwise plan --json", one::<Plan>)),
         ("record", written("limbwise record --json", one::<record::Recorded>)),
         ("reproduce", written("limbwise reproduce --json", one::<Reproduction>)),
@@ -50,6 +50,11 @@ fn one<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
 fn one_or_several<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
     let one = generator.subschema_for::<T>();
     json_schema!({ "anyOf": [one, { "type": "array", "items": one, "minItems": 2 }] })
+}
+
+fn parameter_sets(generator: &mut SchemaGenerator) -> Schema {
+    let (sets, chosen) = (one_or_several::<params::Any>(generator), generator.subschema_for::<params::Chosen>());
+    json_schema!({ "anyOf": [sets, chosen] })
 }
 
 fn machine_list(generator: &mut SchemaGenerator) -> Schema {

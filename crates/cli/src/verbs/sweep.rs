@@ -147,8 +147,9 @@ const THIS_HOST: &str = "cpu";
 
 impl Sweep {
     pub(super) fn execute(&self) -> anyhow::Result<()> {
-        let template = Template::new(&self.workload).unwrap_or_else(|e| e.exit());
         let machines = self.machines()?;
+        let specs: Vec<Spec> = machines.iter().map(|(_, spec)| spec.clone()).collect();
+        let template = Template::new(&self.workload, &specs).unwrap_or_else(|e| e.exit());
         let grid = grid(&self.varied, &template, &machines)?;
         let objectives = objectives(&self.objectives, &machines)?;
         let record = |fields: &[(String, String)]| template.record(fields);

@@ -9,7 +9,7 @@ use crate::{
     readings::{calibrated, calibrated_for_graph, fastest, read_graph},
     specs::{assignment, changed, changes_of},
     text,
-    workload::{Whole, Workload, refused},
+    workload::{Whole, Workload, narrow_preset, refused},
 };
 use limbwise_apps::{AnyPrepared, Prepared, on_scheme};
 use limbwise_device::Region;
@@ -148,7 +148,11 @@ impl Time {
                 Asked { heading, not_run: None, programs: specs.iter().map(|_| (None, graph.clone())).collect() }
             }
             (Some(workload), None) => {
-                let (prepared, not_run) = workload.prepare_timed(usual_preset(&specs)).map_err(refused)?;
+                let mut workload = workload.clone();
+                if let Some(narrow) = narrow_preset(&workload, &specs) {
+                    workload.preset().get_or_insert_with(|| narrow.into());
+                }
+                let (prepared, not_run) = workload.prepare_timed().map_err(refused)?;
                 let asked = on_scheme!(AnyPrepared, prepared, built => self.asked(&dev, &built, &mut specs)?);
                 Asked { not_run, ..asked }
             }
@@ -246,13 +250,6 @@ impl Time {
 fn calls(graph: &Graph) -> BTreeMap<&'static str, u64> {
     let calls = Region::KNOWN.iter().map(|&operator| (operator.name(), graph.calls(operator)));
     calls.filter(|&(_, calls)| calls > 0).collect()
-}
-
-/// The preset of TFHE programs where the user names none: on a machine of 32-bit words the one that is usual there.
-fn usual_preset(specs: &[Spec]) -> Option<&'static str> {
-    const USUAL: [(&str, &str); 2] = [("fhex", "fhex-II-32"), ("flexmem", "strix-III-32")];
-    let is_asked = |model: &str| specs.iter().any(|spec| spec.model() == model);
-    USUAL.iter().find(|(model, _)| is_asked(model)).map(|(_, preset)| *preset)
 }
 
 /// `out.json` → `out.ark.json`.

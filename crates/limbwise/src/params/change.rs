@@ -29,11 +29,12 @@ enum What {
     Degree,
     DoubleAngles,
     LogN,
+    Scale,
     Insecure,
 }
 
 /// All fields that can be changed.
-pub const CHANGEABLE: [ChangeableField; 8] = {
+pub const CHANGEABLE: [ChangeableField; 9] = {
     const fn field(name: &'static str, about: &'static str, what: What) -> ChangeableField {
         ChangeableField { name, about, what }
     }
@@ -45,6 +46,7 @@ pub const CHANGEABLE: [ChangeableField; 8] = {
         field("degree", "degree of the series of EvalMod", What::Degree),
         field("double-angles", "doublings of the angle in EvalMod", What::DoubleAngles),
         field("log-n", "log₂ of the ring degree", What::LogN),
+        field("scale", "log₂ of the scale, and bits of the levels' primes: of sets without bootstrapping", What::Scale),
         field("insecure", "why the set may be below 128 bits, which every report repeats", What::Insecure),
     ]
 };
@@ -92,6 +94,7 @@ impl ParamsLiteral {
                 new.log_n = u32::try_from(number(10, 17)?).unwrap_or(17);
                 return Ok(new);
             }
+            What::Scale => new.rescale(field, number(20, 58)?)?,
             What::Dnum => new.dnum = number(1, MOST)?,
             What::Levels => {
                 let levels = number(1, MOST)?;
@@ -120,6 +123,23 @@ impl ParamsLiteral {
         }
         new.fit_special();
         Ok(new)
+    }
+
+    /// The number that a field has; `None` for one that is no number, or that the set does not have.
+    #[must_use]
+    pub fn value(&self, field: ChangeableField) -> Option<usize> {
+        let boot = self.bootstrapping.as_ref();
+        match field.what {
+            What::Dnum => Some(self.dnum),
+            What::Levels => Some(self.sections()[2].length),
+            What::LogN => usize::try_from(self.log_n).ok(),
+            What::Scale => boot.is_none().then(|| usize::try_from(self.log_scale).ok()).flatten(),
+            What::CoeffToSlot => boot.map(|boot| boot.coeff_to_slot),
+            What::SlotToCoeff => boot.map(|boot| boot.slot_to_coeff),
+            What::Degree => boot.map(|boot| boot.eval_mod.degree),
+            What::DoubleAngles => boot.map(|boot| boot.eval_mod.double_angles),
+            What::Insecure => None,
+        }
     }
 
     /// The sections of q₀, SlotToCoeff if it comes first, the user's levels, SlotToCoeff if it comes last,
@@ -161,6 +181,21 @@ impl ParamsLiteral {
         Ok(())
     }
 
+    /// Primes of one level as large as the scale, above a q₀ with room for values of 2^9, as [`choose`](super::choose) has
+    /// them. P follows.
+    fn rescale(&mut self, field: ChangeableField, scale: usize) -> Result<(), ParamsError> {
+        if self.bootstrapping.is_some() {
+            let reason = "the primes of EvalMod follow from the scale of a set with bootstrapping";
+            return Err(ParamsError::Unchangeable { field: field.name, reason });
+        }
+        let bits = u32::try_from(scale).unwrap_or(58);
+        self.log_scale = bits;
+        self.levels.iter_mut().for_each(|level| *level = vec![PrimeChoice::Bits(bits)]);
+        self.levels[0] = vec![PrimeChoice::Bits((bits + 10).min(60))];
+        self.special = vec![PrimeChoice::Bits((bits + 5).min(60))];
+        Ok(())
+    }
+
     /// Resizes P to the largest digit with primes like its first one, if that one is given by its bits.
     fn fit_special(&mut self) {
         let Some(&PrimeChoice::Bits(bits @ 1..)) = self.special.first() else { return };
@@ -192,6 +227,11 @@ mod tests {
             let old = preset.literal;
             let dnum = old.dnum.to_string();
             let same = changed(&old, &[("dnum", &dnum), ("log-n", &old.log_n.to_string())]);
+            for field in CHANGEABLE.into_iter().filter(|field| field.name != "scale") {
+                let Some(value) = old.value(field) else { continue };
+                let again = old.changed(field, &value.to_string()).unwrap();
+                assert_eq!((again.levels, again.log_n, again.dnum), (old.levels.clone(), old.log_n, old.dnum));
+            }
             assert_eq!(same.levels, old.levels, "{}", preset.name);
             // P is never longer than a preset chose it.
             assert!(same.special.len() <= old.special.len(), "{}", preset.name);
@@ -215,6 +255,14 @@ mod tests {
     }
 
     #[test]
+    fn a_scale_brings_its_primes() {
+        let chain = ParamsLiteral::chain(14, 50, 40, 7, (45, 2), 4);
+        let finer = changed(&chain, &[("scale", "30"), ("levels", "3"), ("log-n", "13"), ("dnum", "2")]);
+        assert_eq!(finer, ParamsLiteral::chain(13, 40, 30, 3, (35, 2), 2));
+        assert!(Params::new(&finer).is_ok());
+    }
+
+    #[test]
     fn special_primes_follow_the_digits() {
         let chain = ParamsLiteral::chain(16, 50, 40, 24, (45, 5), 5);
         for dnum in 1..=25 {
@@ -234,6 +282,8 @@ mod tests {
         };
         assert!(refused(&chain, "dnum", "0").starts_with("dnum = 0: choose a whole number from 1 to"));
         assert!(refused(&chain, "degree", "31").contains("the set has no bootstrapping"));
+        let boot = presets().into_iter().find(|p| p.name == "boot").unwrap().literal;
+        assert!(refused(&boot, "scale", "35").contains("EvalMod"));
         let exact = ParamsLiteral { levels: vec![vec![PrimeChoice::Exact(1 << 50)]; 3], ..chain };
         assert!(refused(&exact, "levels", "9").contains("cannot be repeated"));
         assert!(ChangeableField::named("dnums").is_none());

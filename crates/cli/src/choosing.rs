@@ -1,0 +1,176 @@
+//! Choosing a parameter set for a program: what is asked for, and the search in which the program's own plans judge.
+
+use crate::{
+    failure::Mistake,
+    progress::note,
+    readings::{calibrated, key_rate},
+    text::choice,
+    workload::{Whole, Workload, refused},
+};
+use limbwise::{
+    rlwe::KeyForm,
+    scheme::{Ckks, Scheme as _},
+};
+use limbwise_apps::{AnyPrepared, Prepared, on_scheme};
+use limbwise_math::finite;
+use limbwise_runtime::{
+    AnyDevice, Calibration, Plan,
+    calibrate::degrees,
+    frontier::{Budget, survey_prepared},
+    scheme::SchemePlan,
+    sets::{Demand, Found, Judged, Ladder, Part, near, search},
+};
+use std::path::PathBuf;
+
+/// What is asked of a parameter set, beside `--memory`.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub(crate) struct DemandArgs {
+    /// CKKS: precision of the first result, in bits, at least
+    #[arg(long, value_name = "BITS", value_parser = bits, allow_negative_numbers = true, global = true, help_heading = "Choose the parameters")]
+    bits: Option<f64>,
+
+    /// TFHE: log2 of the probability that any message is wrong, at most, such as -40
+    #[arg(long, value_name = "LOG2", value_parser = failure, allow_negative_numbers = true, global = true, help_heading = "Choose the parameters")]
+    log2_failure: Option<f64>,
+
+    /// BGV: bits that the noise leaves free in the results, at least
+    #[arg(long, value_name = "BITS", value_parser = bits, allow_negative_numbers = true, global = true, help_heading = "Choose the parameters")]
+    budget_bits: Option<f64>,
+
+    /// CKKS: levels that the program leaves in its results, at least
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(0..=100), global = true, help_heading = "Choose the parameters")]
+    levels_left: Option<u32>,
+
+    /// Seconds of the evaluation on this host, at most
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true, global = true, help_heading = "Choose the parameters")]
+    within: Option<f64>,
+}
+
+fn within(text: &str, range: std::ops::RangeInclusive<f64>, wanted: &str) -> Result<f64, String> {
+    finite::parse(text).ok().filter(|number| range.contains(number)).ok_or_else(|| format!("wanted {wanted}"))
+}
+
+fn bits(text: &str) -> Result<f64, String> {
+    within(text, 0.0..=1000.0, "a number of bits from 0 to 1000; 10 to 30 is usual")
+}
+
+fn failure(text: &str) -> Result<f64, String> {
+    within(text, -500.0..=0.0, "a number from -500 to 0; -40 is one failure in 10^12")
+}
+
+fn seconds(text: &str) -> Result<f64, String> {
+    within(text, 1e-6..=1e9, "a number of seconds above 0")
+}
+
+impl DemandArgs {
+    /// The demand, if there is one.
+    pub(crate) fn demand(&self) -> Demand {
+        Demand::default()
+            .with(Part::Bits, self.bits)
+            .with(Part::Log2Failure, self.log2_failure)
+            .with(Part::BudgetBits, self.budget_bits)
+            .with(Part::LevelsLeft, self.levels_left.map(f64::from))
+            .with(Part::Seconds, self.within)
+    }
+}
+
+/// A program whose parameters are looked for.
+pub(crate) struct Choosing<'a> {
+    pub(crate) workload: &'a Workload,
+    pub(crate) dev: &'a AnyDevice,
+    pub(crate) memory: Option<u64>,
+    pub(crate) key_dir: PathBuf,
+    /// How fast keys come from there, once it was measured.
+    pub(crate) key_read_gb_s: Option<Option<f64>>,
+}
+
+impl Choosing<'_> {
+    /// The set with the fewest seconds that meets the demand, and everything that was judged.
+    ///
+    /// A set that the user named is where the search begins. Otherwise it begins with the presets of the scheme or, for a
+    /// program of CKKS that does not bootstrap, with chains of as many levels as it takes.
+    ///
+    /// # Errors
+    /// [`Mistake`] for a demand that the scheme does not have, or that no set meets: with what contradicts what, and the nearest.
+    pub(crate) fn chosen(&mut self, demand: Demand) -> anyhow::Result<(Judged, Found)> {
+        let scheme = self.workload.scheme();
+        if let Some(part) = demand.strange(scheme) {
+            return Err(Mistake(choice::strange(part, self.workload.name(), scheme)).into());
+        }
+        let ladders = self.ladders(&demand)?;
+        let demand = demand.with(Part::Memory, self.memory.map(|bytes| bytes as f64));
+        let found = search(ladders, &demand, |name| {
+            let judged = self.judged(name)?;
+            if let Ok(judged) = &judged {
+                note(&choice::line(judged));
+            }
+            Ok::<_, anyhow::Error>(judged)
+        })?;
+        match found.best(&demand) {
+            Some(best) => Ok((best.clone(), found)),
+            None => Err(Mistake(choice::nothing(&demand, &found)).into()),
+        }
+    }
+
+    fn ladders(&mut self, demand: &Demand) -> anyhow::Result<Vec<Ladder>> {
+        if let Some(named) = self.workload.clone().preset() {
+            return Ok(vec![vec![named.clone()]]);
+        }
+        if self.workload.scheme() != Ckks::NAME {
+            return Ok(near::of_scheme(self.workload.scheme()));
+        }
+        // What the program takes of a set is seen on the one that it has without a demand.
+        let usual = on_scheme!(AnyPrepared, self.workload.prepare(None).map_err(refused)?, built => {
+            let calibration = self.calibration(&built)?;
+            least_plan(built, &calibration, None)?
+        });
+        let SchemePlan::Ckks(slots) = &usual.scheme else { return Ok(Vec::new()) };
+        if slots.bootstrapping.is_some() {
+            return Ok(near::bootstrapping());
+        }
+        let left = demand.of(Part::LevelsLeft).unwrap_or(0.0) as usize;
+        Ok(near::chains((slots.levels.used + left).max(1)))
+    }
+
+    /// What the program's plan says of a set, or why it does not take it.
+    fn judged(&mut self, name: &str) -> anyhow::Result<Result<Judged, String>> {
+        let mut workload = self.workload.clone();
+        *workload.preset() = Some(name.to_owned());
+        let prepared = match workload.prepare(self.memory) {
+            Ok(prepared) => prepared,
+            Err(why) => return Ok(Err(why.to_string())),
+        };
+        on_scheme!(AnyPrepared, prepared, built => {
+            let calibration = self.calibration(&built)?;
+            Ok(least_plan(built, &calibration, self.memory).map(|plan| Judged::of(&plan)).map_err(|e| e.to_string()))
+        })
+    }
+
+    fn calibration<S: Whole>(&mut self, built: &Prepared<S>) -> anyhow::Result<Calibration> {
+        let calibration = calibrated(self.dev, degrees::<S>(built.params()))?;
+        let reads = built.ways.iter().any(|way| way.keys == KeyForm::Disk);
+        let Some(rlwe) = S::rlwe(built.params()).filter(|_| reads) else { return Ok(calibration) };
+        let rate = match self.key_read_gb_s {
+            Some(rate) => rate,
+            None => *self.key_read_gb_s.insert(key_rate(self.dev, rlwe, &self.key_dir)?),
+        };
+        Ok(Calibration { key_read_gb_s: rate, ..calibration })
+    }
+}
+
+/// The plan of the fastest configuration within the memory or, if none is, of the smallest.
+fn least_plan<S: Whole>(
+    mut built: Prepared<S>,
+    calibration: &Calibration,
+    memory: Option<u64>,
+) -> limbwise_runtime::Result<Plan> {
+    let budget = Budget::of(memory, &built.ways);
+    let survey = survey_prepared(&built, calibration, budget)?;
+    if let Some((_, _, plan)) = survey.chosen {
+        return Ok(plan);
+    }
+    let smallest = survey.rows.iter().min_by_key(|row| row.peak_bytes);
+    built.ways = smallest.map(|row| vec![row.way]).unwrap_or_default();
+    let alone = survey_prepared(&built, calibration, Budget::Free(u64::MAX))?;
+    Ok(alone.chosen.expect("a program can be run in some way").2)
+}
