@@ -2,25 +2,27 @@
 
 use crate::{
     failure::Mistake,
+    host::MemoryArgs,
     progress::note,
-    readings::{calibrated, key_rate},
+    readings::key_rate,
     text::choice,
     workload::{Whole, Workload, refused},
 };
 use limbwise::{
+    params::{Bootstrapping, Params},
     rlwe::KeyForm,
-    scheme::{Ckks, Scheme as _},
+    scheme::{Bgv, Bridged, Scheme as _, Tfhe},
 };
 use limbwise_apps::{AnyPrepared, Prepared, on_scheme};
 use limbwise_math::finite;
 use limbwise_runtime::{
     AnyDevice, Calibration, Plan,
-    calibrate::degrees,
+    calibrate::{self, degrees},
     frontier::{Budget, survey_prepared},
     scheme::SchemePlan,
     sets::{Demand, Found, Judged, Ladder, Part, near, search},
 };
-use std::path::PathBuf;
+use std::{collections::BTreeSet, path::PathBuf};
 
 /// What is asked of a parameter set, beside `--memory`.
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -37,7 +39,7 @@ pub(crate) struct DemandArgs {
     #[arg(long, value_name = "BITS", value_parser = bits, allow_negative_numbers = true, global = true, help_heading = "Choose the parameters")]
     budget_bits: Option<f64>,
 
-    /// CKKS: levels that the program leaves in its results, at least
+    /// CKKS: levels that the program leaves in its results, without those that bootstrapping begins with, at least
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(0..=100), global = true, help_heading = "Choose the parameters")]
     levels_left: Option<u32>,
 
@@ -81,10 +83,17 @@ pub(crate) struct Choosing<'a> {
     pub(crate) memory: Option<u64>,
     pub(crate) key_dir: PathBuf,
     /// How fast keys come from there, once it was measured.
-    pub(crate) key_read_gb_s: Option<Option<f64>>,
+    key_read_gb_s: Option<Option<f64>>,
+    /// Notes that were told: one a calibration is enough.
+    told: BTreeSet<String>,
 }
 
-impl Choosing<'_> {
+impl<'a> Choosing<'a> {
+    pub(crate) fn new(workload: &'a Workload, dev: &'a AnyDevice, memory: &MemoryArgs) -> Self {
+        let (memory, key_dir) = (memory.most, memory.key_dir());
+        Self { workload, dev, memory, key_dir, key_read_gb_s: None, told: BTreeSet::new() }
+    }
+
     /// The set with the fewest seconds that meets the demand, and everything that was judged.
     ///
     /// A set that the user named is where the search begins. Otherwise it begins with the presets of the scheme or, for a
@@ -97,7 +106,9 @@ impl Choosing<'_> {
         if let Some(part) = demand.strange(scheme) {
             return Err(Mistake(choice::strange(part, self.workload.name(), scheme)).into());
         }
-        let ladders = self.ladders(&demand)?;
+        let (judged, plan) = self.usual()?;
+        let demand = no_worse(demand, scheme, &judged);
+        let ladders = self.ladders(&demand, &plan)?;
         let demand = demand.with(Part::Memory, self.memory.map(|bytes| bytes as f64));
         let found = search(ladders, &demand, |name| {
             let judged = self.judged(name)?;
@@ -112,24 +123,32 @@ impl Choosing<'_> {
         }
     }
 
-    fn ladders(&mut self, demand: &Demand) -> anyhow::Result<Vec<Ladder>> {
+    /// The plan on the set that the program has without a demand.
+    fn usual(&mut self) -> anyhow::Result<(Judged, Plan)> {
+        on_scheme!(AnyPrepared, self.workload.prepare(None).map_err(refused)?, built => {
+            let calibration = self.calibration(&built)?;
+            Ok(least_plan(built, &calibration, None)?)
+        })
+    }
+
+    fn ladders(&mut self, demand: &Demand, usual: &Plan) -> anyhow::Result<Vec<Ladder>> {
         if let Some(named) = self.workload.clone().preset() {
             return Ok(vec![vec![named.clone()]]);
         }
-        if self.workload.scheme() != Ckks::NAME {
-            return Ok(near::of_scheme(self.workload.scheme()));
-        }
-        // What the program takes of a set is seen on the one that it has without a demand.
-        let usual = on_scheme!(AnyPrepared, self.workload.prepare(None).map_err(refused)?, built => {
-            let calibration = self.calibration(&built)?;
-            least_plan(built, &calibration, None)?
-        });
-        let SchemePlan::Ckks(slots) = &usual.scheme else { return Ok(Vec::new()) };
+        let SchemePlan::Ckks(slots) = &usual.scheme else { return Ok(near::of_scheme(self.workload.scheme())) };
         if slots.bootstrapping.is_some() {
             return Ok(near::bootstrapping());
         }
+        // Some programs leave levels unused and do not say so: as few as it takes.
+        let mut levels = slots.levels.used.max(1);
+        while let Some(fewer) = near::with_levels(&usual.head.preset, levels - 1) {
+            match self.judged(&fewer)? {
+                Ok(_) => levels -= 1,
+                Err(_) => break,
+            }
+        }
         let left = demand.of(Part::LevelsLeft).unwrap_or(0.0) as usize;
-        Ok(near::chains((slots.levels.used + left).max(1)))
+        Ok(near::chains(levels + left))
     }
 
     /// What the program's plan says of a set, or why it does not take it.
@@ -142,12 +161,18 @@ impl Choosing<'_> {
         };
         on_scheme!(AnyPrepared, prepared, built => {
             let calibration = self.calibration(&built)?;
-            Ok(least_plan(built, &calibration, self.memory).map(|plan| Judged::of(&plan)).map_err(|e| e.to_string()))
+            Ok(least_plan(built, &calibration, self.memory).map(|(judged, _)| judged).map_err(|e| e.to_string()))
         })
     }
 
     fn calibration<S: Whole>(&mut self, built: &Prepared<S>) -> anyhow::Result<Calibration> {
-        let calibration = calibrated(self.dev, degrees::<S>(built.params()))?;
+        let told = &mut self.told;
+        let tell = |text: &str| {
+            if told.insert(text.to_owned()) {
+                note(text);
+            }
+        };
+        let calibration = calibrate::calibrated(self.dev, degrees::<S>(built.params()), tell)?;
         let reads = built.ways.iter().any(|way| way.keys == KeyForm::Disk);
         let Some(rlwe) = S::rlwe(built.params()).filter(|_| reads) else { return Ok(calibration) };
         let rate = match self.key_read_gb_s {
@@ -158,19 +183,39 @@ impl Choosing<'_> {
     }
 }
 
+/// The demand, and results that are no worse than on the usual set where it says nothing of them: without a demand the
+/// fastest set is one whose results are worth nothing.
+fn no_worse(demand: Demand, scheme: &str, usual: &Judged) -> Demand {
+    let part = match scheme {
+        Tfhe::NAME | Bridged::NAME => Part::Log2Failure,
+        Bgv::NAME => Part::BudgetBits,
+        _ => Part::Bits,
+    };
+    match (demand.of(part), usual.number(part)) {
+        (None, Some(number)) => {
+            note(&choice::no_worse(part, number, &usual.preset));
+            demand.with(part, Some(number))
+        }
+        _ => demand,
+    }
+}
+
 /// The plan of the fastest configuration within the memory or, if none is, of the smallest.
 fn least_plan<S: Whole>(
     mut built: Prepared<S>,
     calibration: &Calibration,
     memory: Option<u64>,
-) -> limbwise_runtime::Result<Plan> {
+) -> limbwise_runtime::Result<(Judged, Plan)> {
+    let begins = |params: &Params| params.bootstrapping().map_or(0, Bootstrapping::input_level);
+    let reserved = S::rlwe(built.params()).map_or(0, begins);
+    let judged = |plan: Plan| (Judged::of(&plan, reserved), plan);
     let budget = Budget::of(memory, &built.ways);
     let survey = survey_prepared(&built, calibration, budget)?;
     if let Some((_, _, plan)) = survey.chosen {
-        return Ok(plan);
+        return Ok(judged(plan));
     }
     let smallest = survey.rows.iter().min_by_key(|row| row.peak_bytes);
     built.ways = smallest.map(|row| vec![row.way]).unwrap_or_default();
     let alone = survey_prepared(&built, calibration, Budget::Free(u64::MAX))?;
-    Ok(alone.chosen.expect("a program can be run in some way").2)
+    Ok(judged(alone.chosen.expect("a program can be run in some way").2))
 }

@@ -2,7 +2,7 @@
 
 use limbwise_cpu::Cpu;
 use limbwise_math::finite;
-use limbwise_runtime::{AnyDevice, Host, open, open_cpu};
+use limbwise_runtime::{AnyDevice, Host, calibrate, open, open_cpu};
 use std::path::PathBuf;
 
 /// How to compute here.
@@ -19,6 +19,23 @@ pub(crate) struct HostArgs {
     /// Device; "limbwise list" names those available. hybrid:cpu+upmem and hybrid:cpu+cuda divide a program between two
     #[arg(long, value_name = "NAME", default_value = "cpu", global = true, help_heading = "Device")]
     device: String,
+}
+
+/// Where predicted seconds come from.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub(crate) struct CalibrationArgs {
+    /// Measure this host again: the kept calibration is at most a day old, but may be of a busy moment
+    #[arg(long, global = true, help_heading = "Device")]
+    recalibrate: bool,
+}
+
+impl CalibrationArgs {
+    /// Forgets what was kept, if that was asked for.
+    pub(crate) fn apply(self) {
+        if self.recalibrate {
+            calibrate::forget_all();
+        }
+    }
 }
 
 /// How much may be taken.

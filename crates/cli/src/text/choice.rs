@@ -36,6 +36,11 @@ pub(crate) fn line(judged: &Judged) -> String {
     format!("{}: {}", judged.preset, numbers.collect::<Vec<_>>().join(", "))
 }
 
+/// A part that was not asked for is to be no worse than on the usual set.
+pub(crate) fn no_worse(part: Part, value: f64, preset: &str) -> String {
+    format!("without {}: no worse than with {preset}, {}", option(part), number(part, value))
+}
+
 /// A part that programs of this scheme do not have.
 pub(crate) fn strange(part: Part, workload: &str, scheme: &str) -> String {
     let instead = match scheme {

@@ -3,7 +3,7 @@
 use crate::{
     choosing::{Choosing, DemandArgs},
     failure::Mistake,
-    host::{HostArgs, MemoryArgs},
+    host::{CalibrationArgs, HostArgs, MemoryArgs},
     output::OutputArgs,
     progress::note,
     text,
@@ -101,6 +101,8 @@ struct Choose {
     memory: MemoryArgs,
     #[command(flatten)]
     host: HostArgs,
+    #[command(flatten)]
+    calibration: CalibrationArgs,
     #[command(subcommand)]
     workload: Option<Workload>,
 }
@@ -359,9 +361,8 @@ impl Params {
             }
             (Some(workload), None) => {
                 let dev = choose.host.open()?;
-                let (memory, key_dir) = (choose.memory.most, choose.memory.key_dir());
-                let mut choosing = Choosing { workload, dev: &dev, memory, key_dir, key_read_gb_s: None };
-                let (best, found) = choosing.chosen(demand)?;
+                choose.calibration.apply();
+                let (best, found) = Choosing::new(workload, &dev, &choose.memory).chosen(demand)?;
                 note(&text::choice::chosen(&best, &found));
                 self.chosen(workload.scheme(), best, found)
             }

@@ -2,7 +2,7 @@
 
 use crate::{
     choosing::{Choosing, DemandArgs},
-    host::{HostArgs, MemoryArgs},
+    host::{CalibrationArgs, HostArgs, MemoryArgs},
     output::OutputArgs,
     progress::note,
     readings::{calibrated_with_disk, planned},
@@ -39,6 +39,8 @@ pub(crate) struct Plan {
     #[command(flatten)]
     host: HostArgs,
     #[command(flatten)]
+    calibration: CalibrationArgs,
+    #[command(flatten)]
     memory: MemoryArgs,
     #[command(flatten)]
     demand: DemandArgs,
@@ -49,14 +51,13 @@ pub(crate) struct Plan {
 impl Plan {
     pub(super) fn execute(&self) -> anyhow::Result<()> {
         let output = self.output.open()?;
+        self.calibration.apply();
         let dev = self.host.open()?;
         let memory = self.memory.most;
         let mut workload = self.workload.clone();
         let demand = self.demand.demand();
         if !demand.is_empty() {
-            let key_dir = self.memory.key_dir();
-            let mut choosing = Choosing { workload: &self.workload, dev: &dev, memory, key_dir, key_read_gb_s: None };
-            let (best, found) = choosing.chosen(demand)?;
+            let (best, found) = Choosing::new(&self.workload, &dev, &self.memory).chosen(demand)?;
             note(&text::choice::chosen(&best, &found));
             *workload.preset() = Some(best.preset);
         }

@@ -3,7 +3,7 @@
 use crate::{
     dpus::counted,
     failure::{Mistake, Wrong, WrongMessages},
-    host::{HostArgs, MemoryArgs},
+    host::{CalibrationArgs, HostArgs, MemoryArgs},
     output::{Output, OutputArgs},
     progress::{Progress, note},
     readings::{Planned, calibrated_with_disk, planned},
@@ -62,6 +62,8 @@ pub(crate) struct Run {
     #[command(flatten)]
     host: HostArgs,
     #[command(flatten)]
+    calibration: CalibrationArgs,
+    #[command(flatten)]
     memory: MemoryArgs,
     /// Compare every intermediate result with its clear twin; name the first wrong operation and its region
     #[arg(long, global = true, help_heading = "Shadow mode")]
@@ -83,6 +85,7 @@ fn bits(text: &str) -> Result<f64, String> {
 impl Run {
     pub(super) fn execute(&self) -> anyhow::Result<()> {
         let output = self.output.open()?;
+        self.calibration.apply();
         let dev = self.host.open()?;
         on_scheme!(AnyPrepared, self.workload.prepare(self.memory.most).map_err(refused)?, built => {
             self.run(&dev, &built, &output)

@@ -3,7 +3,7 @@
 use crate::{
     failure::Mistake,
     files::Target,
-    host::HostArgs,
+    host::{CalibrationArgs, HostArgs},
     output::OutputArgs,
     progress::note,
     readings::{calibrated, calibrated_for_graph, fastest, read_graph},
@@ -90,6 +90,8 @@ pub(crate) struct Time {
     #[command(flatten)]
     host: HostArgs,
     #[command(flatten)]
+    calibration: CalibrationArgs,
+    #[command(flatten)]
     output: OutputArgs,
 }
 
@@ -132,6 +134,7 @@ pub(crate) struct TimeReport {
 impl Time {
     pub(super) fn execute(&self) -> anyhow::Result<()> {
         let output = self.output.open()?;
+        self.calibration.apply();
         let dev = self.host.open_cpu()?.into();
         // Also changes this host's built-in numbers, so that a mistake is found before anything is measured.
         let mut specs = changed(&self.machine, &self.changes)?;

@@ -39,6 +39,10 @@ fn lists_and_parameters() {
     let choose = ["params", "choose", "--depth", "5", "--precision", "20", "--slots", "4096", "--json"];
     let chosen = valid(&folder, "params", &choose);
     assert!(chosen["slots"].as_u64() >= Some(4096) && chosen["levels"].as_u64() >= Some(5), "{chosen}");
+    let layer = ["linear", "--rows", "8", "--cols", "8", "--preset", "tiny.toml", "--bits", "10", "--json"];
+    let chosen = valid(&folder, "params", &[&["params", "choose"], &layer[..]].concat());
+    assert_eq!((&chosen["plan"], &chosen["judged"][0]["preset"]), (&chosen["judged"][0], &"tiny.toml".into()));
+    assert!(chosen["plan"]["precision_bits"].as_f64() >= Some(10.0) && chosen["literal"]["levels"].is_array());
     let tiny = valid(&folder, "params", &["params", "check", "tiny.toml", "--json"]);
     assert_eq!(tiny["security"]["insecure_reason"], "a test of the command line");
 }

@@ -1,7 +1,12 @@
 //! What a verb cannot do for a workload, and what its options cannot be: one error that names what is possible, exit code 2,
 //! nothing written.
 
-use crate::{common::Folder, exact_sides::evaluated, mistakes::refused, serve::verb};
+use crate::{
+    common::{Folder, TINY},
+    exact_sides::evaluated,
+    mistakes::refused,
+    serve::verb,
+};
 use std::fs;
 
 #[test]
@@ -27,6 +32,15 @@ fn what_a_scheme_has_not_is_one_error() {
         (&["keygen", "pbs", "--client", "one"], "--server is missing"),
         (&["keygen", "gates", "--client", "one", "--server", "two", "--seed", "3"], "--insecure-seed"),
         (&["keygen", "pbs", "--client", "one", "--server", "two", "--memory", "10MB"], "the smallest plan takes"),
+        (
+            &["plan", "pbs", "--bits", "20"],
+            "--bits: pbs is a program of tfhe; its messages are exact: ask for --log2-failure",
+        ),
+        (&["plan", "bgv-mul", "--levels-left", "2"], "its integers are exact: ask for --budget-bits"),
+        (&["plan", "linear", "--bits", "nan"], "wanted a number of bits from 0 to 1000"),
+        (&["params", "choose"], "nothing to choose for: give a program"),
+        (&["params", "choose", "--depth", "3", "--precision", "20", "--bits", "20"], "are asked of a program"),
+        (&["params", "choose", "--depth", "3", "--precision", "20", "gates"], "a program and --depth"),
     ];
     for (arguments, said) in cases {
         let text = refused(&folder, arguments);
@@ -83,4 +97,20 @@ fn keys_of_the_wrong_kind_are_named() {
     let text = refused(&folder, &["encrypt", "--client", "mine", "--out", "y", "--data", "w.csv"]);
     assert!(text.contains("--data-seed"), "{text}");
     assert!(verb(&folder, &eval)["results"].as_array().is_some());
+}
+
+#[test]
+fn a_wish_that_no_set_fulfils_says_what_contradicts_what() {
+    let folder = Folder::new("contradiction");
+    folder.write("tiny.toml", TINY);
+    let layer = ["linear", "--rows", "8", "--cols", "8", "--preset", "tiny.toml"];
+    // A set below 128 bits has no neighbors that a search would take: it is the only one that is judged.
+    let text = refused(&folder, &[&["plan", "--bits", "10", "--memory", "1MB"], &layer[..]].concat());
+    for said in ["no set of 1 that were judged meets", "without --memory: tiny.toml comes nearest", "ask for less"] {
+        assert!(text.contains(said), "{said}: {text}");
+    }
+    let text = refused(&folder, &[&["params", "choose", "--bits", "90", "--within", "0.000001"], &layer[..]].concat());
+    assert!(text.contains("the nearest of all: tiny.toml"), "{text}");
+    let plan = verb(&folder, &[&["plan", "--bits", "10"], &layer[..], &["--json"]].concat());
+    assert_eq!(plan["preset"], "tiny.toml");
 }

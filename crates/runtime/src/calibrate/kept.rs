@@ -84,14 +84,25 @@ struct Written {
 ///
 /// # Errors
 /// As [`calibrate`](super::calibrate).
-pub fn calibrated(dev: &AnyDevice, degrees: Degrees, note: impl Fn(&str)) -> Result<Calibration> {
+pub fn calibrated(dev: &AnyDevice, degrees: Degrees, mut note: impl FnMut(&str)) -> Result<Calibration> {
     let kept = Kept::of(dev, degrees);
     if let Some((kept, calibration)) = kept.as_ref().and_then(|kept| Some((kept, kept.recalled(dev)?))) {
-        note(&format!("this host's calibration is that of {}; remove it to measure again", kept.path().display()));
+        note(&format!("this host's calibration is that of {}; --recalibrate measures again", kept.path().display()));
         return Ok(calibration);
     }
     note("calibrating this host (three to six seconds)");
     kept.map_or_else(|| calibrate_for(dev, degrees), |kept| kept.measured(dev))
+}
+
+/// Forgets every calibration of this host, so that what follows measures again. Files that cannot be removed stay.
+pub fn forget_all() {
+    let Some(folder) = limbwise_cuda::nvrtc::cache_folder() else { return };
+    for file in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let name = file.file_name();
+        if name.to_str().is_some_and(|name| name.starts_with("calibration-") && name.ends_with(".json")) {
+            let _ = fs::remove_file(file.path());
+        }
+    }
 }
 
 /// Seconds of an evaluation from which on it can contradict a calibration: shorter ones vary with what else the moment

@@ -23,7 +23,7 @@ pub enum Part {
     Log2Failure,
     /// Noise budget of BGV's results, in bits, at least.
     BudgetBits,
-    /// Levels left in the lowest result, at least.
+    /// Levels left in the lowest result, without those that bootstrapping begins with, at least.
     LevelsLeft,
     /// Memory of the process in bytes, at most.
     Memory,
@@ -107,7 +107,7 @@ pub struct Judged {
     /// Noise budget of BGV's results, in bits.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub budget_bits: Option<f64>,
-    /// Rescales left in the lowest result.
+    /// Rescales left in the lowest result, without those that bootstrapping begins with.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub levels_left: Option<usize>,
     /// Most memory of the process.
@@ -117,7 +117,8 @@ pub struct Judged {
 }
 
 impl Judged {
-    pub fn of(plan: &Plan) -> Self {
+    /// The numbers of a plan; `reserved` are the levels that bootstrapping begins with.
+    pub fn of(plan: &Plan, reserved: usize) -> Self {
         let mut judged = Self {
             preset: plan.head.preset.clone(),
             precision_bits: None,
@@ -130,12 +131,12 @@ impl Judged {
         match &plan.scheme {
             SchemePlan::Ckks(slots) => {
                 judged.precision_bits = Some(slots.precision_bits.predicted);
-                judged.levels_left = Some(slots.levels_left);
+                judged.levels_left = Some(slots.levels_left.saturating_sub(reserved));
             }
             SchemePlan::Tfhe(messages) => judged.log2_failure = Some(messages.failure.program),
             SchemePlan::Bgv(integers) => judged.budget_bits = Some(integers.budget_bits),
             SchemePlan::Bridged(both) => {
-                judged.levels_left = Some(both.levels[1]);
+                judged.levels_left = Some(both.levels[1].saturating_sub(reserved));
                 judged.log2_failure = Some(both.failure.program.max(both.log2_bridge_failure));
             }
         }

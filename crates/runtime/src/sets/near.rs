@@ -69,6 +69,12 @@ fn fits(set: &ParamsLiteral) -> bool {
     largest_modulus(set.standard, set.log_n).is_some_and(|most| bits <= f64::from(most))
 }
 
+/// A set of CKKS with another number of levels.
+pub fn with_levels(name: &str, levels: usize) -> Option<String> {
+    let name = with(name, ChangeableField::named("levels")?, levels);
+    literal_of(&name).is_ok().then_some(name)
+}
+
 /// A change of one field of CKKS by so much.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
