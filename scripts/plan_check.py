@@ -4,8 +4,8 @@
   scripts/plan_check.py PROGRAM                    small sizes, with one thread and with all: some minutes
   scripts/plan_check.py PROGRAM --size full        also the sizes that people use: three quarters of an hour
   scripts/plan_check.py PROGRAM --only lola,pbs    some of them
-  scripts/plan_check.py PROGRAM --ways             every configuration on the frontier of `bootstrap` and `linear`, and which of
-                                                   them is chosen
+  scripts/plan_check.py PROGRAM --ways             every configuration of `bootstrap` and `linear` instead, and how much the
+                                                   chosen one is slower than the best
 
 PROGRAM is the binary limbwise, built for release. ResNet-20 runs where --resnet names the folder of its weights and images
 (resnet20_cifar10.safetensors, cifar10_test_first100.bin).
@@ -48,6 +48,11 @@ FULL = {
     "nn20": "nn20",
     "tpch-q6": "tpch-q6",
     "sort, 16 numbers": "sort --count 16",
+}
+# Strategies of the maps, with what belongs to them: as `plan` compares them.
+WAYS = {
+    "bootstrap": [("double-hoisted", ""), ("bsgs", ""), ("multi-hop", " --halves once"), ("multi-hop", " --halves turns")],
+    "linear": [(strategy, "") for strategy in ("direct", "hoisted", "bsgs", "double-hoisted", "multi-hop")],
 }
 RESNET = "resnet20 --weights {0}/resnet20_cifar10.safetensors --data {0}/cifar10_test_first100.bin"
 # Smaller differences of memory are the allocator's.
@@ -131,15 +136,26 @@ def machine() -> str:
     return f"{names[0] if names else 'unknown processor'}, {os.cpu_count()} cores, load {load:.1f}"
 
 
-def ways(program: Path, words: str, threads: int) -> tuple[list[tuple[dict, dict]], dict]:
-    """Every configuration on a plan's frontier with its run's report, and the report of the default."""
-    with tempfile.NamedTemporaryFile(suffix=".json") as out:
-        command = [program, "plan", *words.split(), "--threads", str(threads), "--frontier", "--out", out.name]
-        subprocess.run(command, stdout=subprocess.DEVNULL, check=True)
-        frontier = json.loads(Path(out.name).read_text())["frontier"]
-    runs = [(way, ran(program, f"{words} {way['command']}", threads)) for way in frontier]
-    return runs, ran(program, words, threads)
+def ways(words: str) -> Iterator[str]:
+    """Options of every configuration of a program that plans compare."""
+    for strategy, halves in WAYS[words]:
+        for plaintexts in ("full", "on-the-fly"):
+            for keys in ("stored", "seeded"):
+                yield f"--strategy {strategy}{halves} --plaintexts {plaintexts} --keys {keys}"
 
+
+def compare(program: Path, words: str, threads: int, runs: int) -> None:
+    """Prints every configuration with its predicted and measured seconds, and what the chosen one loses to the best."""
+    measured: dict[str, float] = {}
+    for way in ways(words):
+        reports = [ran(program, f"{words} {way}", threads) for _ in range(runs)]
+        measured[way] = median(r["seconds"] for r in reports)
+        predicted = median(r["seconds_predicted"] for r in reports)
+        print(f"  {words} {way:<66}{in_words(predicted):>9} {in_words(measured[way]):>9}", flush=True)
+    chosen = median(ran(program, words, threads)["seconds"] for _ in range(runs))
+    best = min(measured, key=measured.__getitem__)
+    lost = chosen / measured[best] - 1
+    print(f"  {words}, chosen: {in_words(chosen)}, {lost:+.0%} beside the best ({best}); asked: at most +10%")
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -148,6 +164,7 @@ def main() -> int:
     parser.add_argument("--only", type=lambda text: text.split(","), metavar="NAMES", help="parts of names, by commas")
     parser.add_argument("--runs", type=int, default=3, metavar="COUNT", help="of each, one after the other [3]")
     parser.add_argument("--threads", type=lambda text: [int(t) for t in text.split(",")], metavar="COUNTS")
+    parser.add_argument("--ways", action="store_true")
     parser.add_argument("--resnet", type=Path, metavar="FOLDER")
     parser.add_argument("--out", type=Path, metavar="FILE.json", help="every report")
     asked = parser.parse_args()
@@ -161,6 +178,10 @@ def main() -> int:
     threads = asked.threads or sorted({1, os.cpu_count() or 1})
 
     print(machine())
+    if asked.ways:
+        for words in WAYS:
+            compare(asked.program, words, threads[-1], asked.runs)
+        return 0
     print(f"{'':<22}{'':>3}  {'seconds':>9} {'':>9} {'':>6}  {'interval':>20} {'':<3}  {'memory, MB':>17}  {'bits':>13}")
     both = f"{'predicted':>9} {'measured':>9}"
     print(f"{'':<22}{'on':>3}  {both} {'ratio':>6}  {'':>20} {'in':<3}  {'pred.':>8} {'meas.':>8}  {'pred.':>6} {'meas.':>6}")

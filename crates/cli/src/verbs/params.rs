@@ -110,7 +110,7 @@ struct Choose {
 /// A set that was chosen for a program.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Chosen {
-    #[serde(flatten)]
+    /// The set in numbers.
     set: Any,
     /// What the program's plan says of it.
     plan: Judged,

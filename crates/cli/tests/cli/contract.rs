@@ -42,7 +42,7 @@ fn lists_and_parameters() {
     let layer = ["linear", "--rows", "8", "--cols", "8", "--preset", "tiny.toml", "--bits", "10", "--json"];
     let chosen = valid(&folder, "params", &[&["params", "choose"], &layer[..]].concat());
     assert_eq!((&chosen["plan"], &chosen["judged"][0]["preset"]), (&chosen["judged"][0], &"tiny.toml".into()));
-    assert!(chosen["plan"]["precision_bits"].as_f64() >= Some(10.0) && chosen["literal"]["levels"].is_array());
+    assert!(chosen["plan"]["precision_bits"].as_f64() >= Some(10.0) && chosen["set"]["literal"]["levels"].is_array());
     let tiny = valid(&folder, "params", &["params", "check", "tiny.toml", "--json"]);
     assert_eq!(tiny["security"]["insecure_reason"], "a test of the command line");
 }

@@ -111,6 +111,6 @@ fn a_wish_that_no_set_fulfils_says_what_contradicts_what() {
     }
     let text = refused(&folder, &[&["params", "choose", "--bits", "90", "--within", "0.000001"], &layer[..]].concat());
     assert!(text.contains("the nearest of all: tiny.toml"), "{text}");
-    let plan = verb(&folder, &[&["plan", "--bits", "10"], &layer[..], &["--json"]].concat());
+    let plan = verb(&folder, &[&["plan", "--bits", "10"], &layer[..]].concat());
     assert_eq!(plan["preset"], "tiny.toml");
 }

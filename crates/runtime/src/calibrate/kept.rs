@@ -1,7 +1,8 @@
 //! Cached calibrations: measuring takes longer than most plans.
 //!
 //! The user's cache folder has one file for each device and pair of ring degrees. A file is valid for one day, on the
-//! same CPU with the same number of threads, for the same build of the program. To measure again, remove the file.
+//! same CPU with the same number of threads, for the same build of the program; one of a busy moment for two minutes, in
+//! which measuring again would find the same.
 
 use super::{Calibration, Degrees, calibrate_for};
 use crate::{
@@ -21,8 +22,12 @@ use std::{
 
 /// Validity of a file. Other programs on the machine, a new kernel or another memory clock change the rates.
 const LIFETIME: Duration = Duration::from_secs(24 * 3600);
-/// Largest share of a calibration's time that its threads together may have waited for a CPU, if it is kept.
+/// Validity of rates of a busy moment: commands that follow each other take the same.
+const BUSY_LIFETIME: Duration = Duration::from_secs(120);
+/// Largest share of a calibration's time that its threads together may have waited for a CPU, if the moment was not busy.
 const MOST_WAITING: f64 = 0.1;
+/// How long a calibration waits for that of another process, which it would disturb.
+const PATIENCE: Duration = Duration::from_secs(20);
 /// Longest calibration file that is read.
 const MOST_BYTES: usize = 1 << 16;
 
@@ -77,9 +82,10 @@ fn waited() -> Option<Duration> {
 struct Written {
     conditions: Conditions,
     calibration: Calibration,
+    busy: bool,
 }
 
-/// The rates of this host for programs with rings of these degrees: measured, unless that was done within a day. `note`
+/// The rates of this host for programs with rings of these degrees: measured, unless that was done within a day, or in a busy moment a minute ago. `note`
 /// gets what the user may want to know before it happens.
 ///
 /// # Errors
@@ -154,33 +160,52 @@ impl Kept {
         &self.path
     }
 
-    /// The cached calibration, if it is at most a day old and was measured under the same conditions. `resident_bytes`
-    /// is measured now.
+    /// The cached calibration, if it is not too old and was measured under the same conditions. `resident_bytes` is
+    /// measured now.
     fn recalled(&self, dev: &AnyDevice) -> Option<Calibration> {
         let age = fs::metadata(&self.path).and_then(|file| file.modified()).ok()?.elapsed().ok()?;
-        let bytes = places::read_up_to(&self.path, MOST_BYTES).ok().filter(|_| age < LIFETIME)?;
-        let Written { conditions, calibration } = serde_json::from_slice(&bytes).ok()?;
-        let good = conditions == self.conditions && calibration.spec().is_ok();
+        let bytes = places::read_up_to(&self.path, MOST_BYTES).ok()?;
+        let Written { conditions, calibration, busy } = serde_json::from_slice(&bytes).ok()?;
+        let fresh = age < if busy { BUSY_LIFETIME } else { LIFETIME };
+        let good = fresh && conditions == self.conditions && calibration.spec().is_ok();
         let (resident_bytes, device_memory_bytes) = (resident_memory_bytes().unwrap_or(0), dev.memory_bytes());
         good.then_some(Calibration { resident_bytes, device_memory_bytes, key_read_gb_s: None, ..calibration })
     }
 
-    /// Measures, and caches the rates unless other programs used the CPU meanwhile: rates of a busy moment are not
-    /// worth a day.
+    /// Measures and caches the rates. Processes that want to measure at the same time do so one after the other, and take
+    /// what another has measured meanwhile.
     fn measured(&self, dev: &AnyDevice) -> Result<Calibration> {
+        let alone = self.lock();
+        if let Some(calibration) = alone.as_ref().and_then(|_| self.recalled(dev)) {
+            return Ok(calibration);
+        }
         let (start, before) = (Instant::now(), waited());
         let calibration = calibrate_for(dev, self.conditions.degrees)?;
         forget_peak_memory();
         let waited = waited().zip(before).map_or(Duration::ZERO, |(now, before)| now.saturating_sub(before));
-        if waited < start.elapsed().mul_f64(MOST_WAITING) {
-            self.keep(&calibration);
-        }
+        self.keep(&calibration, waited >= start.elapsed().mul_f64(MOST_WAITING));
         Ok(calibration)
     }
 
+    /// A lock that processes of this user share; `None` where there is none, or where it is held for too long.
+    fn lock(&self) -> Option<fs::File> {
+        let folder = self.path.parent()?;
+        fs::create_dir_all(folder).ok()?;
+        let file = fs::File::create(folder.join("calibration.lock")).ok()?;
+        let start = Instant::now();
+        while start.elapsed() < PATIENCE {
+            match file.try_lock() {
+                Ok(()) => return Some(file),
+                Err(fs::TryLockError::WouldBlock) => std::thread::sleep(Duration::from_millis(20)),
+                Err(fs::TryLockError::Error(_)) => return None,
+            }
+        }
+        None
+    }
+
     /// Caches a calibration. If the folder cannot be written to, the next run measures again; nothing else fails.
-    fn keep(&self, calibration: &Calibration) {
-        let written = Written { conditions: self.conditions.clone(), calibration: calibration.clone() };
+    fn keep(&self, calibration: &Calibration, busy: bool) {
+        let written = Written { conditions: self.conditions.clone(), calibration: calibration.clone(), busy };
         let folder = self.path.parent().map(fs::create_dir_all);
         if let (Some(Ok(())), Ok(bytes)) = (folder, serde_json::to_vec_pretty(&written)) {
             let write = |mut file: fs::File| {
@@ -224,7 +249,7 @@ mod tests {
             spread: 0.0,
             key_read_gb_s: Some(2.0),
         };
-        kept.keep(&calibration);
+        kept.keep(&calibration, false);
         let recalled = kept.recalled(&dev).unwrap();
         assert_eq!((recalled.toml, recalled.threads), (toml, 1));
         assert_eq!((recalled.device_memory_bytes, recalled.key_read_gb_s), (None, None));
@@ -237,10 +262,26 @@ mod tests {
         let file = fs::File::options().write(true).open(kept.path()).unwrap();
         file.set_modified(SystemTime::now() - 2 * LIFETIME).unwrap();
         assert!(kept.recalled(&dev).is_none(), "too old");
-        kept.keep(&Calibration { toml: "name = 7".into(), ..calibration });
+        kept.keep(&calibration, true);
+        assert!(kept.recalled(&dev).is_some(), "a busy moment is not over at once");
+        let file = fs::File::options().write(true).open(kept.path()).unwrap();
+        file.set_modified(SystemTime::now() - 2 * BUSY_LIFETIME).unwrap();
+        assert!(kept.recalled(&dev).is_none(), "but soon");
+        kept.keep(&Calibration { toml: "name = 7".into(), ..calibration.clone() }, false);
         assert!(kept.recalled(&dev).is_none(), "no model takes it");
         fs::write(kept.path(), "{").unwrap();
         assert!(kept.recalled(&dev).is_none(), "no calibration");
+
+        // Who waits for another's calibration takes it. Locks are of open files, so that threads are as processes here.
+        let held = kept.lock().unwrap();
+        let waiting = std::thread::scope(|scope| {
+            let waiting = scope.spawn(|| kept.measured(&dev).unwrap());
+            std::thread::sleep(Duration::from_millis(100));
+            kept.keep(&Calibration { spread: 0.125, ..calibration.clone() }, true);
+            drop(held);
+            waiting.join().unwrap()
+        });
+        assert_eq!(waiting.spread.to_bits(), 0.125f64.to_bits());
         fs::remove_dir_all(folder).unwrap();
     }
 }
