@@ -5,7 +5,10 @@
 //! accepts directly. No data move between layers. Several images form a batch. Source: \[LOLA\], \[JVC18\]; Differs:
 //! all three layers use diagonals, where the source has separate dot products.
 
-use super::network::{LolaError, Network};
+use super::{
+    client::Digits,
+    network::{LolaError, Network},
+};
 use crate::{
     program::{Array, Ckks, Details, Evaluation, Numbers, Program, SlotsInput as Input, State, fields},
     way::Way,
@@ -43,6 +46,8 @@ pub struct Lola {
     bounds: Promise,
     strategy: Strategy,
     form: PlaintextForm,
+    /// Sizes of the values after each step, where the network is known.
+    sizes: Option<[f64; LEVELS]>,
 }
 
 impl Lola {
@@ -68,7 +73,23 @@ impl Lola {
         let second = second_layer(&network, period, slots)?;
         let layers = Arc::new(Layers { network, convolution, first, second });
         let strategy = Strategy::DoubleHoisted { babies: 16 };
-        Ok(Self { params: params.clone(), layers, images, bounds, strategy, form: PlaintextForm::Full })
+        Ok(Self { params: params.clone(), layers, images, bounds, strategy, form: PlaintextForm::Full, sizes: None })
+    }
+
+    /// The same program, which expects values as large as the clear network's on generated images of the promised size:
+    /// the rule of sums cannot know how much of a sum cancels. Only for weights that both sides know.
+    ///
+    /// # Errors
+    /// [`LolaError::Shape`].
+    pub fn expecting_digits(self) -> std::result::Result<Self, LolaError> {
+        let side = self.network().shape.side;
+        let mut digits = Digits::generated(side, SAMPLE, 0).pixels;
+        let promised = self.bounds.magnitude * (self.params.max_slots() as f64).sqrt() / side as f64;
+        let size = root_mean_square(digits.iter().flatten());
+        digits.iter_mut().flatten().for_each(|pixel| *pixel *= promised / size);
+        let steps = digits.iter().map(|pixels| self.network().steps(pixels)).collect::<Result<Vec<_>, _>>()?;
+        let sizes = std::array::from_fn(|step| root_mean_square(steps.iter().flat_map(|steps| &steps[step])));
+        Ok(Self { sizes: Some(sizes), ..self })
     }
 
     /// The same network with another strategy: each map uses the best strategy of this kind.
@@ -130,6 +151,14 @@ impl Lola {
         let of_kind = Strategy::candidates(map).into_iter().filter(|s| s.name() == self.strategy.name());
         of_kind.min_by_key(|s| s.steps(map)).unwrap_or(Strategy::Hoisted)
     }
+}
+
+/// Images that the sizes of values are taken from.
+const SAMPLE: usize = 16;
+
+fn root_mean_square<'a>(values: impl Iterator<Item = &'a f64>) -> f64 {
+    let (count, sum) = values.fold((0usize, 0.0), |(count, sum), x| (count + 1, sum + x * x));
+    (sum / count.max(1) as f64).sqrt()
 }
 
 /// The first layer on the slots that the convolution leaves, and the period of its result.
@@ -207,6 +236,10 @@ impl Program for Lola {
             let next = match step % 2 {
                 0 => self.packed_maps()[step / 2].apply(auto, &maps[step / 2], x)?,
                 _ => auto.settle(&auto.square(x)?)?,
+            };
+            let next = match self.sizes {
+                Some(sizes) => next.with_magnitude(sizes[step]),
+                None => next,
             };
             state = State { step: step + 1, ciphertexts: vec![next], numbers: Vec::new() };
             journal.keep(&state)?;

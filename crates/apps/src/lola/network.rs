@@ -165,15 +165,27 @@ impl Network {
     /// # Panics
     /// If the number of pixels does not match.
     pub fn scores(&self, pixels: &[f64]) -> Result<Vec<f64>, LolaError> {
+        let [.., scores] = self.steps(pixels)?;
+        Ok(scores)
+    }
+
+    /// The values after each step: convolution, square, first layer, square, second layer.
+    ///
+    /// # Panics
+    /// If the number of pixels does not match.
+    pub(super) fn steps(&self, pixels: &[f64]) -> Result<[Vec<f64>; 5], LolaError> {
         assert_eq!(pixels.len(), self.shape.side * self.shape.side, "pixels");
         let squared = |values: &[f64]| values.iter().map(|x| x * x).collect::<Vec<_>>();
-        let layer = |matrix: &Matrix, bias: &[f64], x: Vec<f64>| -> limbwise::Result<Vec<f64>> {
-            let product = matrix.product(&Matrix::new(x.len(), 1, x)?)?;
+        let layer = |matrix: &Matrix, bias: &[f64], x: &[f64]| -> limbwise::Result<Vec<f64>> {
+            let product = matrix.product(&Matrix::new(x.len(), 1, x.to_vec())?)?;
             Ok(product.values().iter().zip(bias).map(|(y, b)| y + b).collect())
         };
-        let seen = self.filters.apply(&self.padded(pixels)?)?;
-        let hidden = layer(&self.first, &self.first_bias, squared(seen.values()))?;
-        Ok(layer(&self.second, &self.second_bias, squared(&hidden))?)
+        let seen = self.filters.apply(&self.padded(pixels)?)?.values().to_vec();
+        let seen_squared = squared(&seen);
+        let hidden = layer(&self.first, &self.first_bias, &seen_squared)?;
+        let hidden_squared = squared(&hidden);
+        let scores = layer(&self.second, &self.second_bias, &hidden_squared)?;
+        Ok([seen, seen_squared, hidden, hidden_squared, scores])
     }
 }
 

@@ -160,6 +160,7 @@ impl Workload for LolaArgs {
         let (program, client) = LolaClient::sides(&params, self.data.network()?, digits)?;
         let (strategy, plaintexts) = program.way();
         let weights = if self.data.weights.is_none() { Weights::Shipped } else { Weights::Server };
+        let program = if weights == Weights::Shipped { program.expecting_digits()? } else { program };
         let (shape, images, bounds) = (program.network().shape, program.images(), program.bounds());
         Ok(Built {
             ways: self.ways(&program, memory),
@@ -185,7 +186,8 @@ impl Workload for LolaArgs {
                 Network::new(of.shape, model.weights.as_deref().ok_or(LolaError::NoModel)?)?
             }
         };
-        Ok(Lola::new(params, network, of.images, of.bounds)?.with(of.strategy, of.plaintexts))
+        let program = Lola::new(params, network, of.images, of.bounds)?.with(of.strategy, of.plaintexts);
+        Ok(if of.weights == Weights::Shipped { program.expecting_digits()? } else { program })
     }
 
     fn in_way(described: &mut Described, way: Way) {

@@ -99,6 +99,14 @@ impl<D: Device> Ciphertext<D> {
         self
     }
 
+    /// States the root mean square of the values where the program knows it better than the rules of sums; the expected
+    /// error of what is computed from them follows.
+    #[must_use]
+    pub fn with_magnitude(mut self, magnitude: f64) -> Self {
+        self.estimate = self.estimate.with_magnitude(magnitude);
+        self
+    }
+
     /// Replaces the measured size of the values by the promise. Only a promise is independent of the data, so only this
     /// is written to files.
     ///

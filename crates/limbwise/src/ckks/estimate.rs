@@ -139,6 +139,13 @@ impl Estimate {
         Self { magnitude: self.magnitude.min(most), peak: self.peak.min(most), ..self }
     }
 
+    /// The same where the program knows the root mean square of the values better than the rules of sums, which ignore
+    /// cancellation. It is never more than the rules say.
+    #[must_use]
+    pub fn with_magnitude(self, magnitude: f64) -> Self {
+        Self { magnitude: self.magnitude.min(magnitude), ..self }
+    }
+
     /// Marks the estimate as measured from private values.
     #[must_use]
     pub fn measured(self) -> Self {
