@@ -36,6 +36,7 @@ use limbwise::{
 use limbwise_device::{Device, OpenRegion};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use std::f64::consts::SQRT_2;
 
 /// Why the program cannot be built.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -353,7 +354,10 @@ impl<D: Device> Iterations<D> for Helr {
     ) -> Result<State<D>> {
         let (t, [v, w], iterations) = (state.step, pair(state)?, self.options.iterations);
         let walk = Walk::of(&state.numbers).ok_or(limbwise::Error::State)?;
-        let brought = v.estimate.error() / self.fit(t - 1);
+        // v + iw is one message, of which half of the error is v's and half is w's by the rules, which do not know that
+        // w's is real and leaves v alone.
+        let brought = [v, w].map(|c| c.estimate.error() / self.fit(t - 1));
+        let brought = if self.options.stops(t) { brought[0].hypot(brought[1]) / SQRT_2 } else { brought[0] };
         let [v, w] = if self.options.stops(t) {
             observer.step(BOOTSTRAP, t, iterations);
             let _region = region(auto, "refresh", t);
