@@ -5,9 +5,13 @@ use crate::{
     fixtures::{NAMES, VERSIONS, fixture, fixture_of, fixture_params, rewritten},
 };
 use limbwise::wire::container::PREAMBLE;
+use std::{
+    ops::Range,
+    sync::atomic::{AtomicUsize, Ordering},
+};
 
 /// Flips bits of a file one at a time; counts those that are found. A change that is not found must change nothing.
-fn campaign(version: u16, name: &str, bits: impl Fn(usize) -> std::ops::Range<u32>) {
+fn campaign(version: u16, name: &str, bits: impl Fn(usize) -> Range<u32>) {
     let (dev, params, original) = (device(), fixture_params(), fixture_of(version, name));
     let (mut found, mut flipped) = (0, 0);
     let mut damaged = original.clone();
@@ -28,22 +32,34 @@ fn campaign(version: u16, name: &str, bits: impl Fn(usize) -> std::ops::Range<u3
     assert_eq!(found, flipped, "{name}");
 }
 
+/// A campaign on every fixture, as many at once as there are processors.
+fn campaigns(bits: impl Fn(usize) -> Range<u32> + Sync) {
+    let all: Vec<_> = VERSIONS.into_iter().flat_map(|version| NAMES.map(|name| (version, name))).collect();
+    let next = AtomicUsize::new(0);
+    let work = || {
+        while let Some(&(version, name)) = all.get(next.fetch_add(1, Ordering::Relaxed)) {
+            campaign(version, name, &bits);
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
+            scope.spawn(&work);
+        }
+    });
+}
+
 #[test]
 fn every_flipped_byte_is_found() {
-    for (version, name) in VERSIONS.into_iter().flat_map(|version| NAMES.map(|name| (version, name))) {
-        campaign(version, name, |at| {
-            let bit = u32::try_from(at % 8).unwrap();
-            bit..bit + 1
-        });
-    }
+    campaigns(|at| {
+        let bit = u32::try_from(at % 8).unwrap();
+        bit..bit + 1
+    });
 }
 
 #[test]
 #[ignore = "every bit of every fixture: a minute"]
 fn every_flipped_bit_is_found() {
-    for (version, name) in VERSIONS.into_iter().flat_map(|version| NAMES.map(|name| (version, name))) {
-        campaign(version, name, |_| 0..8);
-    }
+    campaigns(|_| 0..8);
 }
 
 #[test]

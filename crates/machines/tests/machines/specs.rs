@@ -288,7 +288,8 @@ fn flipped_files_never_panic() {
         let text = format!("extends = \"{name}\"\n[{}", fields.skip(1).collect::<Vec<_>>().join("\n["));
         let values = |spec: &Spec| spec.fields().into_iter().map(|f| f.value).collect::<Vec<_>>();
         let whole = values(&Spec::from_toml(&text, "whole").unwrap());
-        for at in 0..text.len() {
+        let text_length = text.len();
+        let flip = |at: usize| {
             let mut bytes = text.as_bytes().to_vec();
             bytes[at] ^= [1, 2, 4, 8, 16][at % 5];
             let flipped = String::from_utf8_lossy(&bytes);
@@ -296,6 +297,13 @@ fn flipped_files_never_panic() {
             if let Some(spec) = Spec::from_toml(&flipped, "flipped").ok().filter(|spec| values(spec) != whole) {
                 let _ = limbwise_machines::time(&graph, &spec);
             }
-        }
+        };
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        std::thread::scope(|scope| {
+            for first in 0..threads {
+                let flip = &flip;
+                scope.spawn(move || (first..text_length).step_by(threads).for_each(flip));
+            }
+        });
     }
 }
