@@ -19,7 +19,7 @@ FUZZ_SECONDS ?= 60
 CAMPAIGN ?= 100000
 FUZZ_SEEDS := crates/limbwise/tests/wire/v1 crates/runtime/tests/wire_v1 crates/machines/specs fuzz/seeds
 
-.PHONY: campaign demo test test-rust test-python test-sweep test-recipes test-all check check-code check-docs check-portable check-python docs python wheel fuzz bless bench
+.PHONY: campaign demo test test-rust test-python test-sweep test-recipes test-plans test-all check check-code check-docs check-portable check-python docs python wheel fuzz bless bench
 
 demo:        ## trains on real data, encrypted; then plans and times the same program
 	$(LIMBWISE) run logreg
@@ -63,7 +63,11 @@ test-sweep: python  ## searches and a local Ray cluster (pymoo and Ray from PyPI
 test-recipes:  ## type-checks a copy of the tree with a toy of every kind in it, added as docs/recipes says
 	python3 scripts/check_recipes.py --compile
 
-test-all: test-python test-sweep test-recipes  ## also the long tests, and the server's API fuzzed (schemathesis from PyPI)
+test-plans:  ## every workload's predicted seconds, memory and precision beside the measured ones, at small sizes
+	cargo build --release -p limbwise-cli
+	python3 scripts/plan_check.py $${CARGO_TARGET_DIR:-target}/release/limbwise
+
+test-all: test-python test-sweep test-recipes test-plans  ## also the long tests, and the server's API fuzzed (schemathesis from PyPI)
 	cargo test --workspace -- --include-ignored
 	python3 scripts/fuzz_api.py $${CARGO_TARGET_DIR:-target}/debug/limbwise
 	python3 scripts/browse_pages.py $${CARGO_TARGET_DIR:-target}/debug/limbwise

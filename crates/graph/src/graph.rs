@@ -244,6 +244,13 @@ impl PartialEq for Graph {
 }
 
 impl Graph {
+    /// Bytes of memory that the recording itself takes.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        let names: usize = self.regions.iter().map(|region| size_of::<RegionInfo>() + region.name.len()).sum();
+        (size_of_val(&*self.nodes) + size_of_val(&*self.operands) + size_of_val(&*self.shapes) + names) as u64
+    }
+
     /// Nodes in program order.
     #[must_use]
     pub fn nodes(&self) -> &[Node] {

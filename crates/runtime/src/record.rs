@@ -45,7 +45,7 @@ pub struct Recording<S: Scheme> {
     /// without the feature `client`, on the server. Words without padding.
     pub session_peak_bytes: u64,
     /// Bytes that the host holds beside them at most: the words of one result, the clear maps of bootstrapping, the
-    /// published keys of TFHE.
+    /// published keys of TFHE, this recording.
     pub host_bytes: u64,
     /// Of the device for which the peak was measured.
     pub footprint: SharedFootprint,
@@ -124,7 +124,7 @@ impl<'p, P: Program<Scheme: ClientScheme>> Forms<'p, P> {
             rotations: *rotations,
             input_bytes,
             session_peak_bytes,
-            host_bytes: result_bytes + host_bytes + published,
+            host_bytes: result_bytes + host_bytes + published + graph.bytes(),
             footprint: footprint.clone(),
         })
     }

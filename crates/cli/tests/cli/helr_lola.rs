@@ -37,7 +37,7 @@ fn lola_names_the_digits_that_its_twin_names() {
     assert_eq!((run["same_label"].as_f64(), run.get("accuracy")), (Some(1.0), None));
     assert!(run["precision_bits"]["mean"].as_f64() > Some(10.0), "{run:#}");
     let predicted = plan["precision_bits"]["predicted"].as_f64().unwrap();
-    // Twenty runs were 2.4 to 3.5 bits better than predicted, and another 4.2: keys differ, and ten scores are a small sample.
+    // Twelve runs were 0.4 bits worse to 0.7 better than predicted: keys differ, and ten scores are a small sample.
     let better = run["precision_bits"]["mean"].as_f64().unwrap() - predicted;
-    assert!((-1.5..6.0).contains(&better), "{run:#}");
+    assert!((-2.0..2.5).contains(&better), "{run:#}");
 }
