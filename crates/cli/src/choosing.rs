@@ -147,6 +147,7 @@ impl<'a> Choosing<'a> {
                 Err(_) => break,
             }
         }
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 100")]
         let left = demand.of(Part::LevelsLeft).unwrap_or(0.0) as usize;
         Ok(near::chains(levels + left))
     }

@@ -2,8 +2,8 @@
 
 use clap::{Command, Subcommand as _};
 use limbwise::scheme::{Scheme as _, Tfhe};
-use limbwise_apps::description::Refusal;
 pub(crate) use limbwise_apps::registry::Options as Workload;
+use limbwise_apps::{AnyPrepared, description::Refusal};
 use limbwise_machines::Spec;
 pub(crate) use limbwise_runtime::scheme::Whole;
 
@@ -27,4 +27,12 @@ pub(crate) fn narrow_preset(workload: &Workload, specs: &[Spec]) -> Option<&'sta
         (_, "bootstrap") if on("flexmem") => Some("boot-narrow"),
         _ => None,
     }
+}
+
+/// A program as models of these machines take it, and why it could not be run, if it could not.
+pub(crate) fn timed_on(mut workload: Workload, specs: &[Spec]) -> anyhow::Result<(AnyPrepared, Option<String>)> {
+    if let Some(narrow) = narrow_preset(&workload, specs) {
+        workload.preset().get_or_insert_with(|| narrow.into());
+    }
+    workload.prepare_timed().map_err(refused)
 }

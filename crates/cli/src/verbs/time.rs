@@ -9,7 +9,7 @@ use crate::{
     readings::{calibrated, calibrated_for_graph, fastest, read_graph},
     specs::{assignment, changed, changes_of},
     text,
-    workload::{Whole, Workload, narrow_preset, refused},
+    workload::{Whole, Workload, timed_on},
 };
 use limbwise_apps::{AnyPrepared, Prepared, on_scheme};
 use limbwise_device::Region;
@@ -151,11 +151,7 @@ impl Time {
                 Asked { heading, not_run: None, programs: specs.iter().map(|_| (None, graph.clone())).collect() }
             }
             (Some(workload), None) => {
-                let mut workload = workload.clone();
-                if let Some(narrow) = narrow_preset(&workload, &specs) {
-                    workload.preset().get_or_insert_with(|| narrow.into());
-                }
-                let (prepared, not_run) = workload.prepare_timed().map_err(refused)?;
+                let (prepared, not_run) = timed_on(workload.clone(), &specs)?;
                 let asked = on_scheme!(AnyPrepared, prepared, built => self.asked(&dev, &built, &mut specs)?);
                 Asked { not_run, ..asked }
             }

@@ -181,7 +181,7 @@ impl ParamsLiteral {
         Ok(())
     }
 
-    /// Primes of one level as large as the scale, above a q₀ with room for values of 2^9, as [`choose`](super::choose) has
+    /// Primes of one level as large as the scale, above a q₀ with room for values of 2^9, as [`choose`](fn@super::choose) has
     /// them. P follows.
     fn rescale(&mut self, field: ChangeableField, scale: usize) -> Result<(), ParamsError> {
         if self.bootstrapping.is_some() {

@@ -43,7 +43,7 @@ fn campaigns(bits: impl Fn(usize) -> Range<u32> + Sync) {
     };
     std::thread::scope(|scope| {
         for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
-            scope.spawn(&work);
+            scope.spawn(work);
         }
     });
 }

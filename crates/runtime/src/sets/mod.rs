@@ -250,15 +250,15 @@ mod tests {
     /// A made-up program: more digits take longer and less memory and bring bits, more levels take more of both.
     fn toy(name: &str) -> Judged {
         let set = limbwise_apps::options::literal_of(name).unwrap();
-        let (levels, dnum) = (set.levels.len() as f64, set.dnum as f64);
+        let (levels, dnum) = (set.levels.len(), set.dnum);
         Judged {
             preset: name.into(),
-            precision_bits: Some(5.0 * dnum),
+            precision_bits: Some(5.0 * dnum as f64),
             log2_failure: None,
             budget_bits: None,
             levels_left: Some(set.levels.len().saturating_sub(20)),
-            peak_memory_bytes: (1e9 * levels / dnum) as u64,
-            seconds: levels * dnum,
+            peak_memory_bytes: 1_000_000_000 * levels as u64 / dnum as u64,
+            seconds: (levels * dnum) as f64,
         }
     }
 
