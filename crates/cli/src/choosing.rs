@@ -78,10 +78,10 @@ impl DemandArgs {
 
 /// A program whose parameters are looked for.
 pub(crate) struct Choosing<'a> {
-    pub(crate) workload: &'a Workload,
-    pub(crate) dev: &'a AnyDevice,
-    pub(crate) memory: Option<u64>,
-    pub(crate) key_dir: PathBuf,
+    workload: &'a Workload,
+    dev: &'a AnyDevice,
+    memory: Option<u64>,
+    key_dir: PathBuf,
     /// How fast keys come from there, once it was measured.
     key_read_gb_s: Option<Option<f64>>,
     /// Notes that were told: one a calibration is enough.

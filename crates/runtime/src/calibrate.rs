@@ -55,9 +55,13 @@ pub fn degrees<S: Scheme>(params: &S::Params) -> Degrees {
     [S::rlwe(params).map(Params::log_n), S::tfhe(params).map(|tfhe| tfhe.literal().log_n)]
 }
 
+/// Largest degree at which operations are measured, as its logarithm: operands of the next would take a gigabyte, which a
+/// small server does not have. Larger rings are scaled by N·log N.
+const MOST_LOG_N: u32 = 16;
+
 /// Calibrates a device for a program with rings of these degrees.
 pub fn calibrate_for(dev: &AnyDevice, [rlwe, tfhe]: Degrees) -> Result<Calibration> {
-    let calibration = calibrate(dev, rlwe.or(tfhe).unwrap_or(16))?;
+    let calibration = calibrate(dev, rlwe.or(tfhe).unwrap_or(MOST_LOG_N).min(MOST_LOG_N))?;
     tfhe.map_or(Ok(calibration.clone()), |log_n| calibration.with_rotations(dev, log_n))
 }
 
