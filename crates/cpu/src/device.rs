@@ -18,8 +18,12 @@ use limbwise_math::{galois::GaloisElement, sampling::Seed};
 use rayon::prelude::*;
 use std::sync::{Arc, PoisonError, RwLock};
 
-/// Operations on fewer words run on the calling thread: waking other threads costs more.
-const PARALLEL_WORDS: usize = 1 << 15;
+/// Operations that pass over fewer words run on the calling thread: to wake another takes some microseconds, in which one
+/// passes over half of this.
+const PARALLEL_WORDS: usize = 1 << 16;
+
+/// Passes of an element-wise operation that take the time of one transform, conversion or sampling of as many words.
+pub(crate) const HEAVY: usize = 4;
 
 /// Lines copied and changed at a time: half an L1 cache.
 const TILE: usize = 256;
@@ -165,7 +169,8 @@ impl Cpu {
     pub fn reserve(&self, ring: &Ring, limbs: usize) -> Result<(), Fault> {
         let length = layout::lines(ring.log_n());
         let mut rows: Vec<Option<Row>> = (0..limbs).map(|_| None).collect();
-        self.each(limbs * ring.n(), rows.iter_mut().collect(), |_, row| *row = self.pool.touched_row(length));
+        let work = HEAVY * limbs * ring.n();
+        self.each(work, rows.iter_mut().collect(), |_, row| *row = self.pool.touched_row(length));
         if rows.iter().all(Option::is_some) {
             return Ok(());
         }
@@ -186,7 +191,8 @@ impl Cpu {
         })
     }
 
-    /// Runs one task per item, on the thread pool if there is one and the work (in words) is large enough.
+    /// Runs one task per item, on the thread pool if there is one and the work is large enough: in words that an
+    /// element-wise operation would pass over in that time ([`HEAVY`]).
     pub(crate) fn each<T: Send>(&self, words: usize, items: Vec<T>, task: impl Fn(usize, T) + Sync + Send) {
         let worth_it = items.len() > 1 && words >= PARALLEL_WORDS;
         match self.threads.as_ref().filter(|_| worth_it).and_then(Threads::pool) {
@@ -197,27 +203,28 @@ impl Cpu {
         }
     }
 
-    /// A new polynomial whose rows are written by the task.
+    /// A new polynomial whose rows are written by an element-wise task.
     pub(crate) fn fresh(&self, shape: Shape, task: impl Fn(usize, &mut [Line]) + Sync + Send) -> CpuPoly {
-        let length = layout::lines(shape.ring.log_n());
-        let mut rows: Vec<Row> = (0..shape.rows()).map(|_| self.pool.take(length)).collect();
-        let items: Vec<&mut Row> = rows.iter_mut().collect();
-        self.each(shape.rows() * shape.ring.n(), items, |i, row| {
-            task(i, new_lines(row));
-        });
-        CpuPoly { shape, rows }
+        self.written(shape, 1, task)
+    }
+
+    /// A new polynomial whose rows are written by a task that takes the time of so many element-wise passes.
+    fn written(&self, shape: Shape, passes: usize, task: impl Fn(usize, &mut [Line]) + Sync + Send) -> CpuPoly {
+        let mut poly = self.unwritten(shape);
+        let work = passes * poly.shape.rows() * poly.shape.ring.n();
+        self.each(work, poly.rows.iter_mut().collect(), |i, row: &mut Row| task(i, new_lines(row)));
+        poly
     }
 
     /// Changes each row by the task: in place, or in a copy if other handles share the row.
     fn change(&self, a: CpuPoly, task: impl Fn(usize, &mut [Line]) + Sync + Send) -> CpuPoly {
-        self.change_rows(a, |i, row| task(i, self.pool.make_mut(row)))
+        self.change_rows(a, 1, |i, row| task(i, self.pool.make_mut(row)))
     }
 
-    /// Changes or replaces each row by the task.
-    fn change_rows(&self, mut a: CpuPoly, task: impl Fn(usize, &mut Row) + Sync + Send) -> CpuPoly {
-        let words = a.shape.rows() * a.shape.ring.n();
-        let items: Vec<&mut Row> = a.rows.iter_mut().collect();
-        self.each(words, items, task);
+    /// Changes or replaces each row by a task that takes the time of so many element-wise passes.
+    fn change_rows(&self, mut a: CpuPoly, passes: usize, task: impl Fn(usize, &mut Row) + Sync + Send) -> CpuPoly {
+        let work = passes * a.shape.rows() * a.shape.ring.n();
+        self.each(work, a.rows.iter_mut().collect(), task);
         a
     }
 
@@ -236,20 +243,13 @@ impl Cpu {
         })
     }
 
-    /// Changes each row by its prime's kernels.
-    fn change_limbs(&self, a: CpuPoly, f: impl Fn(&dyn LimbKernels, usize, &mut [Line]) + Sync + Send) -> CpuPoly {
-        let tables = self.tables(&a.shape.ring);
-        let limbs = tables.limbs(a.shape.basis);
-        self.change(a, |i, row| f(limbs[i % limbs.len()], i % limbs.len(), row))
-    }
-
-    /// As `change_limbs`, in tiles: if other handles share a row, a tile is copied and changed while it is in the L1
+    /// Changes each row by its prime's kernels, in tiles: if other handles share a row, a tile is copied and changed while it is in the L1
     /// cache.
     fn change_tiles(&self, a: CpuPoly, f: impl Fn(&dyn LimbKernels, usize, &mut [Line]) + Sync + Send) -> CpuPoly {
         let tables = self.tables(&a.shape.ring);
         let limbs = tables.limbs(a.shape.basis);
         let change = |i: usize, lines: &mut [Line]| f(limbs[i % limbs.len()], i % limbs.len(), lines);
-        self.change_rows(a, |i, row| match Arc::get_mut(row) {
+        self.change_rows(a, 1, |i, row| match Arc::get_mut(row) {
             Some(own) => change(i, own.lines_mut()),
             None => {
                 let mut own = self.pool.take(row.lines().len());
@@ -265,7 +265,7 @@ impl Cpu {
     /// Rows from words in the host's order.
     fn upload_words(&self, shape: &Shape, fill: Fill<'_>) -> CpuPoly {
         let primes: Vec<usize> = shape.basis.iter().collect();
-        self.fresh(shape.clone(), |i, row| {
+        self.written(shape.clone(), HEAVY, |i, row| {
             let prime = primes[i % primes.len()];
             let mut words = vec![0; shape.ring.n()];
             fill(RowAt { batch: i / primes.len(), prime, modulus: shape.ring.moduli()[prime] }, &mut words);
@@ -403,7 +403,10 @@ impl Device for Cpu {
 
     fn ntt(&self, a: CpuPoly) -> CpuPoly {
         let shape = transformed(&a.shape);
-        CpuPoly { shape, ..self.change_limbs(a, |kernels, _, row| kernels.ntt(row)) }
+        let tables = self.tables(&a.shape.ring);
+        let limbs = tables.limbs(a.shape.basis);
+        let forward = |i: usize, row: &mut Row| limbs[i % limbs.len()].ntt(self.pool.make_mut(row));
+        CpuPoly { shape, ..self.change_rows(a, HEAVY, forward) }
     }
 
     fn intt(&self, a: CpuPoly) -> CpuPoly {
@@ -418,7 +421,7 @@ impl Device for Cpu {
                 *row = own;
             }
         };
-        CpuPoly { shape, ..self.change_rows(a, inverse) }
+        CpuPoly { shape, ..self.change_rows(a, HEAVY, inverse) }
     }
 
     fn automorphism(&self, a: &CpuPoly, g: GaloisElement) -> CpuPoly {
@@ -446,7 +449,7 @@ impl Device for Cpu {
             }
         }
         let limbs = a.shape.basis.len();
-        self.each(shape.rows() * shape.ring.n(), tiles, |_, (entry, first, mut targets)| {
+        self.each(HEAVY * shape.rows() * shape.ring.n(), tiles, |_, (entry, first, mut targets)| {
             let tile = |row: &'_ Row| first..(first + convert::TILE).min(row.lines().len());
             let sources: Vec<&[Line]> =
                 a.rows[entry * limbs..][..limbs].iter().map(|row| &row.lines()[tile(row)]).collect();
@@ -583,7 +586,7 @@ impl HostRead for Cpu {
         let n = a.shape.ring.n();
         let mut words = vec![0; a.rows.len() * n];
         let items: Vec<&mut [u64]> = words.chunks_exact_mut(n).collect();
-        self.each(a.rows.len() * n, items, |i, to| match a.shape.domain {
+        self.each(HEAVY * a.rows.len() * n, items, |i, to| match a.shape.domain {
             Domain::Coeff => layout::read_coefficients(a.rows[i].lines(), to),
             Domain::Eval => layout::read_values(a.rows[i].lines(), to),
         });

@@ -2,7 +2,7 @@
 //! of the key is read once for all entries of a thread, and the next one is asked for meanwhile.
 
 use crate::{
-    device::{Cpu, CpuPoly, new_lines},
+    device::{Cpu, CpuPoly, HEAVY, new_lines},
     kernels::{
         blind::{Prefetch, Scratch, Step},
         gadget,
@@ -43,8 +43,8 @@ impl Cpu {
         let chunks: Vec<(usize, Vec<Entry<'_>>)> =
             (0..batch).step_by(share).map(|first| (first, entries.by_ref().take(share).collect())).collect();
         drop(entries);
-        let words = batch * exponents.shape.dimension * shape.ring.n();
-        self.each(words, chunks, |_, (first, entries)| rotation.entries(first, entries));
+        let work = HEAVY * batch * exponents.shape.dimension * shape.ring.n();
+        self.each(work, chunks, |_, (first, entries)| rotation.entries(first, entries));
         out
     }
 }

@@ -2,7 +2,7 @@
 
 use super::prepare::Extension;
 use crate::{
-    device::{Cpu, CpuPoly, new_lines},
+    device::{Cpu, CpuPoly, HEAVY, new_lines},
     kernels::convert::lift,
     pool::Row,
     ring::RingTables,
@@ -55,8 +55,8 @@ impl Cpu {
         let inverses = inverse_product(&a.shape.ring, a.shape.basis - to, to);
         let primes: Vec<usize> = to.iter().collect();
         let mut result = self.unwritten(a.shape.with_basis(to));
-        let words = result.shape.rows() * a.shape.ring.n();
-        self.each(words, result.rows.iter_mut().collect(), |i, row: &mut Row| {
+        let work = HEAVY * result.shape.rows() * a.shape.ring.n();
+        self.each(work, result.rows.iter_mut().collect(), |i, row: &mut Row| {
             let (entry, limb) = (i / primes.len(), i % primes.len());
             let (prime, out) = (primes[limb], new_lines(row));
             remainder(entry, prime, out);

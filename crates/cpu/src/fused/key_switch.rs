@@ -10,7 +10,7 @@
 
 use super::prepare::{Extension, Prepared};
 use crate::{
-    device::{Cpu, CpuPoly, new_lines},
+    device::{Cpu, CpuPoly, HEAVY, new_lines},
     footprint::TOGETHER,
     kernels::sums::{End, Onto, Sum, Term},
     layout,
@@ -61,7 +61,7 @@ impl Cpu {
         let primes: Vec<usize> = shape.basis.iter().collect();
         let mut out = [0, 1].map(|_| self.unwritten(shape.clone()));
         let items = halves(out.each_mut().map(|half| &mut half.rows[..]));
-        self.each(shape.rows() * shape.ring.n(), items, |i, out| {
+        self.each(2 * digits.len() * shape.rows() * shape.ring.n(), items, |i, out| {
             let (entry, prime) = (i / primes.len(), primes[i % primes.len()]);
             let terms: Vec<Term<'_, 2>> = digits
                 .iter()
@@ -123,7 +123,7 @@ impl Switch<'_> {
         let length = layout::lines(self.c.shape.ring.log_n());
         let mut sums = [0, 1].map(|_| dropped.iter().map(|_| self.dev.pool.take(length)).collect::<Vec<Row>>());
         let items = self.groups(&dropped, halves(sums.each_mut().map(|rows| &mut rows[..])));
-        self.dev.each(n * dropped.len() * digits.len(), items, |_, (primes, mut out)| {
+        self.dev.each(HEAVY * n * dropped.len() * digits.len(), items, |_, (primes, mut out)| {
             self.product(entry, primes, &digits, &mut out);
             for (&prime, row) in primes.iter().zip(out).flat_map(|(prime, out)| out.map(|row| (prime, row))) {
                 tables.prime(prime).intt(new_lines(row));
@@ -131,7 +131,7 @@ impl Switch<'_> {
         });
         let remainders = self.dev.prepare_sources(sums.into_iter().map(|rows| (&*self.down.converter, rows)).collect());
         let primes: Vec<usize> = self.down.to.iter().collect();
-        self.dev.each(n * primes.len() * digits.len(), self.groups(&primes, out), |_, (primes, mut out)| {
+        self.dev.each(HEAVY * n * primes.len() * digits.len(), self.groups(&primes, out), |_, (primes, mut out)| {
             for (half, remainder) in remainders.iter().enumerate() {
                 let rows = out.iter_mut().map(|out| new_lines(out[half]));
                 remainder.extend(tables, &self.down, primes.iter().copied().zip(rows).collect());

@@ -2,7 +2,7 @@
 
 use super::prepare::Extension;
 use crate::{
-    device::{Cpu, CpuPoly, new_lines},
+    device::{Cpu, CpuPoly, HEAVY, new_lines},
     footprint::TOGETHER,
     layout::{self, Line},
 };
@@ -29,7 +29,7 @@ impl Cpu {
                     items.push((digit, some.map(|(prime, row)| (prime, new_lines(row))).collect()));
                 }
             }
-            self.each(digits.len() * full.len() * ring.n(), items, |_, (digit, limbs)| {
+            self.each(HEAVY * digits.len() * full.len() * ring.n(), items, |_, (digit, limbs)| {
                 prepared[digit].extend(&tables, &up[digit], limbs);
             });
         }

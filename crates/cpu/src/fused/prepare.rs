@@ -1,7 +1,7 @@
 //! Limbs in coefficient domain, prepared for base conversion.
 
 use crate::{
-    device::{Cpu, CpuPoly, new_lines},
+    device::{Cpu, CpuPoly, HEAVY, new_lines},
     kernels::{Converter, LimbKernels},
     layout::{self, Line},
     pool::Row,
@@ -64,7 +64,7 @@ impl Cpu {
         let Some(length) = limbs.first().map(|(_, limb)| limb.len()) else { return Vec::new() };
         let mut rows: Vec<Row> = limbs.iter().map(|_| self.pool.take(length)).collect();
         let items: Vec<&mut Row> = rows.iter_mut().collect();
-        self.each(8 * length * limbs.len(), items, |i, row| {
+        self.each(HEAVY * 8 * length * limbs.len(), items, |i, row| {
             let (kernels, limb) = limbs[i];
             kernels.intt_of(new_lines(row), limb);
         });
@@ -109,7 +109,7 @@ impl Cpu {
     }
 
     /// A polynomial with uninitialized words.
-    pub(super) fn unwritten(&self, shape: Shape) -> CpuPoly {
+    pub(crate) fn unwritten(&self, shape: Shape) -> CpuPoly {
         let length = layout::lines(shape.ring.log_n());
         let rows = (0..shape.rows()).map(|_| self.pool.take(length)).collect();
         CpuPoly { shape, rows }

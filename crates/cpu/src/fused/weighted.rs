@@ -5,7 +5,7 @@
 //! of the thread's own, meets all entries of the batch and is overwritten by the next.
 
 use crate::{
-    device::{Cpu, CpuPoly, new_lines},
+    device::{Cpu, CpuPoly, HEAVY, new_lines},
     footprint::TOGETHER,
     kernels::{
         convert::lift,
@@ -79,8 +79,8 @@ impl Cpu {
         let tables = self.tables(&a.shape.ring);
         let primes: Vec<usize> = to.iter().collect();
         let mut result = self.unwritten(a.shape.with_basis(to).with_domain(Domain::Eval));
-        let words = result.shape.rows() * a.shape.ring.n();
-        self.each(words, result.rows.iter_mut().collect(), |i, row: &mut Row| {
+        let work = HEAVY * result.shape.rows() * a.shape.ring.n();
+        self.each(work, result.rows.iter_mut().collect(), |i, row: &mut Row| {
             let limb = Limb { entry: i / primes.len(), prime: primes[i % primes.len()] };
             self.extend(&tables, a, limb, new_lines(row));
         });
