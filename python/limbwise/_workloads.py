@@ -29,7 +29,8 @@ def workload(name: str, *, memory: str | int | None = None, **options: Any) -> W
 
     Args:
         name: as on the command line, see :func:`workloads`.
-        memory: budget of the whole process, such as ``"3GB"``: selects the fastest configuration within it.
+        memory: budget of the whole process, such as ``"3GB"``: selects the fastest configuration within it. Without
+            it, the smallest that takes at most a tenth longer than the fastest.
         options: those of ``limbwise run NAME``: ``data_seed=3`` for ``--data-seed 3``, ``True`` for a flag, a list where
             several values may be given. ``None`` and ``False`` leave an option out.
 
@@ -73,11 +74,11 @@ class Workload:
         return list(self._native.ways)
 
     def record(self) -> WorkloadRecording:
-        """Record the fastest configuration on this host: exact counts, keys and traffic."""
+        """Record the configuration that :meth:`plan` takes: exact counts, keys and traffic."""
         return WorkloadRecording(self)
 
     def plan(self) -> Plan:
-        """Plan before any key exists: the fastest configuration that fits, beside the others.
+        """Plan before any key exists: the configuration that fits best (``memory``), beside the others.
 
         Raises:
             MemoryBudgetError: no configuration fits the memory given or available.
@@ -135,7 +136,7 @@ class Workload:
 
 
 class WorkloadRecording(Recorded):
-    """A recorded workload, in the configuration that is fastest on this host."""
+    """A recorded workload, in the configuration that its plan takes on this host."""
 
     def __init__(self, of: Workload) -> None:
         self.workload = of

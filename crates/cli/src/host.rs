@@ -41,7 +41,8 @@ impl CalibrationArgs {
 /// How much may be taken.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct MemoryArgs {
-    /// Memory limit of the process, such as 3GB, 2.5GiB or 800MB; takes the fastest configuration that fits
+    /// Memory limit of the process, such as 3GB, 2.5GiB or 800MB; takes the fastest configuration that fits. Without it,
+    /// the smallest of those that take at most a tenth longer than the fastest
     #[arg(long = "memory", value_name = "SIZE", value_parser = size, global = true, help_heading = "Device")]
     pub(crate) most: Option<u64>,
 

@@ -111,8 +111,8 @@ pub(crate) fn key_rate(_: &AnyDevice, _: &Params, _: &Path) -> limbwise_runtime:
     Ok(None)
 }
 
-/// Records and plans every configuration that the options leave open. Takes the fastest that fits the given memory or,
-/// if there is a choice, this computer's memory.
+/// Records and plans every configuration that the options leave open. Takes the fastest that fits the given memory. Without
+/// one, the smallest of those that fit this computer's and are hardly slower than the fastest.
 pub(crate) fn planned<S: Whole>(
     built: &Prepared<S>,
     calibration: &Calibration,

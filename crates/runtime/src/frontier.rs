@@ -118,22 +118,26 @@ pub fn cheapest_within(rows: &[Row], bytes: u64) -> Option<Row> {
     rows.iter().copied().filter(|row| row.peak_bytes <= bytes).min_by(|a, b| a.cost.total_cmp(&b.cost))
 }
 
-/// All configurations of a program, each recorded as a whole, and the plan of the fastest that fits.
+/// All configurations of a program, each recorded as a whole, and the plan of the one that is taken.
 pub struct Survey<S: Piped> {
     /// One row for each configuration, fastest first.
     pub rows: Vec<Row>,
-    /// The fastest configuration within the budget; `None` if none fits. Its plan lists the frontier.
+    /// The configuration that the budget prefers; `None` if none fits. Its plan lists the frontier.
     pub chosen: Option<(Way, Recording<S>, Plan)>,
 }
 
 /// The memory budget of a survey.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Budget {
-    /// A requested limit: keys on disk may use what the rest leaves of it.
+    /// A requested limit: the fastest configuration within it is taken, and keys on disk may use what the rest leaves of it.
     Asked(u64),
-    /// The available memory. Keys on disk use as little of it as possible, because their purpose is to save memory.
+    /// The available memory. Of the configurations that take little longer than the fastest ([`SLACK`]) the smallest is
+    /// taken (ADR 137), and keys on disk use as little as possible, because their purpose is to save memory.
     Free(u64),
 }
+
+/// Seconds of a smaller configuration over those of the fastest, up to which it is taken where nobody asked for a limit.
+const SLACK: f64 = 1.1;
 
 impl Budget {
     /// The limit that was asked for, or what this computer has if there is a choice between configurations.
@@ -176,8 +180,8 @@ fn planned<P: Program<Scheme: Piped>>(
 struct Found<S: Scheme> {
     /// Rows by the index of their configuration.
     rows: BTreeMap<usize, Row>,
-    /// The fastest that fits; the first of equals.
-    best: Option<(usize, Recording<S>, Plan)>,
+    /// Those that fit and may yet be taken.
+    candidates: Vec<(usize, Recording<S>, Plan)>,
 }
 
 impl<S: Scheme> Found<S> {
@@ -191,11 +195,29 @@ impl<S: Scheme> Found<S> {
             counts: plan.counts,
             cost: plan.seconds_predicted,
         };
-        let sooner = |best: &(usize, Recording<S>, Plan)| (row.cost, at) < (best.2.seconds_predicted, best.0);
-        if row.peak_bytes <= budget.bytes() && self.best.as_ref().is_none_or(sooner) {
-            self.best = Some((at, recording, plan));
+        if row.peak_bytes <= budget.bytes() {
+            self.candidates.push((at, recording, plan));
+            self.forget_others(budget);
         }
         self.rows.insert(at, row);
+    }
+
+    /// Keeps what is not much slower than the fastest so far, and of equals in memory the faster: recordings are large.
+    fn forget_others(&mut self, budget: Budget) {
+        let slack = if matches!(budget, Budget::Free(_)) { SLACK } else { 1.0 };
+        self.candidates
+            .sort_by(|(i, _, a), (j, _, b)| a.seconds_predicted.total_cmp(&b.seconds_predicted).then(i.cmp(j)));
+        let fastest = self.candidates.first().map_or(0.0, |(_, _, plan)| plan.seconds_predicted);
+        let mut least = u64::MAX;
+        self.candidates.retain(|(_, _, plan)| {
+            let bytes = plan.peak_memory_bytes.predicted;
+            let smaller = bytes < least && (least == u64::MAX || plan.seconds_predicted <= slack * fastest);
+            least = least.min(bytes);
+            smaller
+        });
+        if slack <= 1.0 {
+            self.candidates.truncate(1);
+        }
     }
 }
 
@@ -208,7 +230,7 @@ pub fn survey<P: Program<Scheme: Piped>>(
     host: &Calibration,
     budget: Budget,
 ) -> Result<Survey<P::Scheme>> {
-    let (next, found) = (AtomicUsize::new(0), Mutex::new(Found { rows: BTreeMap::new(), best: None }));
+    let (next, found) = (AtomicUsize::new(0), Mutex::new(Found { rows: BTreeMap::new(), candidates: Vec::new() }));
     let (programs, footprint) = (programs(ways), host.footprint());
     let work = || -> Result<()> {
         loop {
@@ -233,8 +255,8 @@ pub fn survey<P: Program<Scheme: Piped>>(
         results.extend(others.into_iter().map(join));
         results.into_iter().collect::<Result<()>>()
     })?;
-    let Found { rows, best } = found.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let mut chosen = best.map(|(at, recording, plan)| (ways[at], recording, plan));
+    let Found { rows, mut candidates } = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let mut chosen = candidates.pop().map(|(at, recording, plan)| (ways[at], recording, plan)); // the smallest
     let mut rows: Vec<Row> = rows.into_values().collect();
     sort(&mut rows);
     if let (Some((way, _, plan)), true) = (&mut chosen, ways.len() > 1) {
