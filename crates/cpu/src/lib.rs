@@ -17,6 +17,8 @@ mod regions;
 mod ring;
 mod slab;
 mod threads;
+#[cfg(test)]
+mod traffic;
 
 pub use device::{Cpu, CpuBuilder, CpuPoly, OpenError};
 pub use footprint::footprint;

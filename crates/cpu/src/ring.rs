@@ -38,7 +38,10 @@ impl RingTables {
 
     /// The kernels of the ring's prime `i`.
     pub(crate) fn prime(&self, i: usize) -> &dyn LimbKernels {
-        self.primes[i].get_or_init(|| kernels(self.isa, self.ring.moduli()[i], self.ring.log_n())).as_ref()
+        let kernels = || kernels(self.isa, self.ring.moduli()[i], self.ring.log_n());
+        #[cfg(test)]
+        let kernels = || crate::traffic::watched(kernels(), self.ring.log_n());
+        self.primes[i].get_or_init(kernels).as_ref()
     }
 
     /// The kernels of a basis, in limb order.

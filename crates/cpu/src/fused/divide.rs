@@ -3,22 +3,27 @@
 use super::prepare::Extension;
 use crate::{
     device::{Cpu, CpuPoly, HEAVY, new_lines},
+    footprint::TOGETHER,
     kernels::convert::lift,
+    layout::Line,
     pool::Row,
     ring::RingTables,
 };
 use limbwise_device::{Basis, composites::inverse_product};
 
+/// A limb of the result, and its prime.
+type Limb<'a> = (usize, &'a mut [Line]);
+
 impl Cpu {
-    /// [`limbwise_device::composites::mod_down`].
+    /// [`limbwise_device::composites::mod_down`], [`TOGETHER`] limbs at a time: they share the reading of the remainder.
     pub(crate) fn fused_mod_down(&self, a: &CpuPoly, to: Basis) -> CpuPoly {
         let tables = self.tables(&a.shape.ring);
         let dropped = a.shape.basis - to;
         let down = Extension::new(&tables, dropped, to);
         let groups = self.dropped_limbs(&tables, a, dropped).into_iter().map(|rows| (&*down.converter, rows)).collect();
         let remainders = self.prepare_sources(groups);
-        self.divide_limbs(&tables, a, to, |entry, prime, out| {
-            remainders[entry].extend(&tables, &down, vec![(prime, out)]);
+        self.divide_limbs(&tables, a, to, TOGETHER, |entry, limbs| {
+            remainders[entry].extend(&down, limbs.iter_mut().map(|(prime, out)| (*prime, &mut **out)));
         })
     }
 
@@ -30,9 +35,10 @@ impl Cpu {
         let tables = self.tables(&a.shape.ring);
         let moduli = a.shape.ring.moduli();
         let remainders = self.dropped_limbs(&tables, a, dropped);
-        self.divide_limbs(&tables, a, to, |entry, target, out| {
-            lift(self.isa(), moduli[prime], moduli[target], out, remainders[entry][0].lines());
-            tables.prime(target).ntt(out);
+        self.divide_limbs(&tables, a, to, 1, |entry, limbs| {
+            for (target, out) in limbs {
+                lift(self.isa(), moduli[prime], moduli[*target], out, remainders[entry][0].lines());
+            }
         })
     }
 
@@ -44,23 +50,31 @@ impl Cpu {
         (0..a.shape.batch).map(|_| rows.by_ref().take(dropped.len()).collect()).collect()
     }
 
-    /// `(a − remainder)/(product of the dropped primes)`; the closure writes the remainder of (entry, prime).
+    /// `(a − remainder)/(product of the dropped primes)`; the closure writes the remainders of some limbs of an entry,
+    /// given by their primes, in coefficient form. A limb is divided while what its transform wrote is in the L2 cache.
     fn divide_limbs(
         &self,
         tables: &RingTables,
         a: &CpuPoly,
         to: Basis,
-        remainder: impl Fn(usize, usize, &mut [crate::layout::Line]) + Sync + Send,
+        together: usize,
+        remainders: impl Fn(usize, &mut [Limb<'_>]) + Sync + Send,
     ) -> CpuPoly {
         let inverses = inverse_product(&a.shape.ring, a.shape.basis - to, to);
-        let primes: Vec<usize> = to.iter().collect();
         let mut result = self.unwritten(a.shape.with_basis(to));
         let work = HEAVY * result.shape.rows() * a.shape.ring.n();
-        self.each(work, result.rows.iter_mut().collect(), |i, row: &mut Row| {
-            let (entry, limb) = (i / primes.len(), i % primes.len());
-            let (prime, out) = (primes[limb], new_lines(row));
-            remainder(entry, prime, out);
-            tables.prime(prime).divide(out, a.limb(entry, prime), inverses[limb]);
+        let mut items = Vec::new();
+        for (entry, rows) in result.rows.chunks_exact_mut(to.len()).enumerate() {
+            let limbs: Vec<Limb<'_>> = to.iter().zip(rows.iter_mut().map(new_lines)).collect();
+            items.extend(self.groups(limbs, together).into_iter().map(|limbs| (entry, limbs)));
+        }
+        self.each(work, items, |_, (entry, mut limbs)| {
+            remainders(entry, &mut limbs);
+            for (prime, out) in limbs {
+                let limb = to.position(prime).expect("limbs of the result");
+                tables.prime(prime).ntt(out);
+                tables.prime(prime).divide(out, a.limb(entry, prime), inverses[limb]);
+            }
         });
         result
     }

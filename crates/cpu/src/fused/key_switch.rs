@@ -124,7 +124,7 @@ impl Switch<'_> {
         let mut sums = [0, 1].map(|_| dropped.iter().map(|_| self.dev.pool.take(length)).collect::<Vec<Row>>());
         let items = self.groups(&dropped, halves(sums.each_mut().map(|rows| &mut rows[..])));
         self.dev.each(HEAVY * n * dropped.len() * digits.len(), items, |_, (primes, mut out)| {
-            self.product(entry, primes, &digits, &mut out);
+            self.product(entry, &primes, &digits, &mut out);
             for (&prime, row) in primes.iter().zip(out).flat_map(|(prime, out)| out.map(|row| (prime, row))) {
                 tables.prime(prime).intt(new_lines(row));
             }
@@ -134,41 +134,44 @@ impl Switch<'_> {
         self.dev.each(HEAVY * n * primes.len() * digits.len(), self.groups(&primes, out), |_, (primes, mut out)| {
             for (half, remainder) in remainders.iter().enumerate() {
                 let rows = out.iter_mut().map(|out| new_lines(out[half]));
-                remainder.extend(tables, &self.down, primes.iter().copied().zip(rows).collect());
+                remainder.extend(&self.down, primes.iter().copied().zip(rows));
             }
-            self.product(entry, primes, &digits, &mut out);
+            self.product(entry, &primes, &digits, &mut out);
         });
     }
 
-    /// Limbs computed together, in as many groups as there are threads.
-    fn groups<'a, 'b>(&self, primes: &'b [usize], out: Vec<Halves<'a>>) -> Vec<(&'b [usize], Vec<Halves<'a>>)> {
-        let count = primes.len();
-        let groups = count.div_ceil(TOGETHER).next_multiple_of(self.dev.threads()).min(count);
-        let mut out = out.into_iter();
-        let group = |g: usize| {
-            let primes = &primes[g * count / groups..(g + 1) * count / groups];
-            (primes, out.by_ref().take(primes.len()).collect())
-        };
-        (0..groups).map(group).collect()
+    /// Limbs computed together, with their primes.
+    fn groups<'a>(&self, primes: &[usize], out: Vec<Halves<'a>>) -> Vec<(Vec<usize>, Vec<Halves<'a>>)> {
+        let groups = self.dev.groups(primes.iter().copied().zip(out).collect(), TOGETHER);
+        groups.into_iter().map(|group| group.into_iter().unzip()).collect()
     }
 
-    /// Selected limbs of the inner product with the key plus `onto`; those of the result are also divided.
+    /// Selected limbs of the inner product with the key plus `onto`. Those of the result hold the remainders' coefficients,
+    /// and are divided.
     fn product(&self, entry: usize, primes: &[usize], digits: &[Prepared], out: &mut [Halves<'_>]) {
         let thread = rayon::current_thread_index().unwrap_or(0);
         let mut scratch = self.scratch[thread % self.scratch.len()].lock().unwrap_or_else(PoisonError::into_inner);
         for ((digit, up), rows) in digits.iter().zip(&self.up).zip(scratch.chunks_exact_mut(TOGETHER)) {
-            let rows = rows.iter_mut().map(new_lines);
-            digit.extend(self.tables, up, primes.iter().copied().zip(rows).collect());
+            digit.extend(up, primes.iter().copied().zip(rows.iter_mut().map(new_lines)));
         }
         for (place, (&prime, out)) in primes.iter().zip(out).enumerate() {
+            let kernels = self.tables.prime(prime);
             let mut terms = Vec::with_capacity(digits.len());
-            for ((up, pair), rows) in self.up.iter().zip(&self.key.pairs).zip(scratch.chunks_exact(TOGETHER)) {
-                let factor = if up.to.contains(prime) { rows[place].lines() } else { self.c.limb(entry, prime) };
+            for ((up, pair), rows) in self.up.iter().zip(&self.key.pairs).zip(scratch.chunks_exact_mut(TOGETHER)) {
+                let factor = if up.to.contains(prime) {
+                    kernels.ntt(new_lines(&mut rows[place]));
+                    rows[place].lines()
+                } else {
+                    self.c.limb(entry, prime)
+                };
                 terms.push(Term { factor, with: pair.each_ref().map(|half| half.limb(entry, prime)) });
             }
             let end = self.down.to.position(prime).map_or(End::Set, |place| End::Divide(self.inverses[place]));
+            if end != End::Set {
+                out.iter_mut().for_each(|remainder| kernels.ntt(new_lines(remainder)));
+            }
             let sum = Sum { onto: self.onto(entry, prime), ..Sum::of(&terms, end) };
-            self.tables.prime(prime).inner_products(out.each_mut().map(|row| new_lines(row)), &sum);
+            kernels.inner_products(out.each_mut().map(|row| new_lines(row)), &sum);
         }
     }
 

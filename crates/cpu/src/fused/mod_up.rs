@@ -29,8 +29,9 @@ impl Cpu {
                     items.push((digit, some.map(|(prime, row)| (prime, new_lines(row))).collect()));
                 }
             }
-            self.each(HEAVY * digits.len() * full.len() * ring.n(), items, |_, (digit, limbs)| {
-                prepared[digit].extend(&tables, &up[digit], limbs);
+            self.each(HEAVY * digits.len() * full.len() * ring.n(), items, |_, (digit, mut limbs)| {
+                prepared[digit].extend(&up[digit], limbs.iter_mut().map(|(prime, row)| (*prime, &mut **row)));
+                limbs.into_iter().for_each(|(prime, row)| tables.prime(prime).ntt(row));
             });
         }
         raised

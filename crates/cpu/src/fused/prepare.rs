@@ -23,15 +23,11 @@ pub(super) struct Prepared {
 }
 
 impl Prepared {
-    /// Writes the limbs of those given primes, ascending, that are in the extension's basis, in the evaluation domain.
-    pub(super) fn extend(&self, tables: &RingTables, extension: &Extension, limbs: Vec<(usize, &mut [Line])>) {
+    /// Writes the limbs of those given primes, ascending, that are in the extension's basis, in coefficient form.
+    pub(super) fn extend<'a>(&self, extension: &Extension, limbs: impl Iterator<Item = (usize, &'a mut [Line])>) {
         let sources: Vec<&[Line]> = self.rows.iter().map(|row| row.lines()).collect();
-        let (primes, mut targets): (Vec<usize>, Vec<_>) = limbs
-            .into_iter()
-            .filter_map(|(prime, row)| extension.to.position(prime).map(|j| (prime, (j, row))))
-            .unzip();
-        extension.converter.sweep(&mut targets, &sources, self.overflows.lines());
-        primes.into_iter().zip(targets).for_each(|(prime, (_, row))| tables.prime(prime).ntt(row));
+        let wanted = limbs.filter_map(|(prime, row)| Some((extension.to.position(prime)?, row)));
+        extension.converter.sweep(&mut wanted.collect::<Vec<_>>(), &sources, self.overflows.lines());
     }
 }
 
@@ -106,6 +102,14 @@ impl Cpu {
         let groups = digits.iter().zip(up);
         let groups = groups.map(|(own, up)| (&*up.converter, rows.by_ref().take(own.len()).collect()));
         self.prepare_sources(groups.collect())
+    }
+
+    /// Limbs in groups of at most so many, as equal as can be, and as many groups for each thread.
+    pub(super) fn groups<T>(&self, limbs: Vec<T>, most: usize) -> Vec<Vec<T>> {
+        let count = limbs.len();
+        let groups = count.div_ceil(most).next_multiple_of(self.threads()).min(count);
+        let mut limbs = limbs.into_iter();
+        (0..groups).map(|g| limbs.by_ref().take((g + 1) * count / groups - g * count / groups).collect()).collect()
     }
 
     /// A polynomial with uninitialized words.

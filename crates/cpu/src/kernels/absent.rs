@@ -59,7 +59,7 @@ impl IfmaConversion {
         match self.0.0 {}
     }
 
-    pub(crate) fn reach(&self, _j: usize) -> usize {
+    pub(crate) fn together(&self, _j: usize, _wanted: usize) -> usize {
         match self.0.0 {}
     }
 

@@ -5,6 +5,8 @@ use super::{
     words::{SWEEP, Unit, WordConversion},
 };
 use crate::layout::Line;
+#[cfg(test)]
+use crate::traffic;
 use limbwise_math::{
     modulus::Modulus,
     rns::{BaseConversion, Fraction},
@@ -80,6 +82,10 @@ impl Converter {
     /// If there is not one slice per prime.
     pub fn prepare(&self, sources: &mut [&mut [Line]], overflows: &mut [Line]) {
         assert_eq!(sources.len(), self.base.from.len());
+        #[cfg(test)]
+        for source in &*sources {
+            traffic::side_by_side([traffic::write(source), traffic::write(overflows)]);
+        }
         overflows.fill(Line::default());
         if let Some(short) = &self.short {
             return short.prepare(sources, overflows);
@@ -114,6 +120,8 @@ impl Converter {
             let (now, later) = std::mem::take(&mut rest).split_at_mut(count);
             rest = later;
             let mut now: Vec<&mut [Line]> = now.iter_mut().map(|(_, target)| &mut **target).collect();
+            #[cfg(test)]
+            traffic::sweep(&now, sources, overflows);
             match kernel {
                 Kernel::Short(kernel) => kernel.sweep(first, &mut now, sources, overflows),
                 Kernel::Words(kernel) => kernel.sweep(first, &mut now, sources, overflows),
@@ -129,11 +137,11 @@ impl Converter {
     /// The kernel for the targets from index `first` on, of which `run` are wanted, and the number of targets it takes
     /// at once.
     fn kernel(&self, first: usize, run: usize) -> (Kernel<'_>, usize) {
-        let short_reach = |j| self.short.as_ref().map_or(0, |short| short.reach(j));
+        let short = |j, run| self.short.as_ref().map_or(0, |short| short.together(j, run));
         match (&self.short, &self.words) {
-            (Some(short), _) if short_reach(first) > 0 => (Kernel::Short(short), short_reach(first).min(run)),
+            (Some(kernel), _) if short(first, run) > 0 => (Kernel::Short(kernel), short(first, run)),
             (_, Some(words)) => {
-                let run = (first..first + run).take_while(|&j| short_reach(j) == 0).count();
+                let run = (first..first + run).take_while(|&j| short(j, 1) == 0).count();
                 (Kernel::Words(words), run.div_ceil(run.div_ceil(SWEEP)))
             }
             _ => (Kernel::Scalar, run),
@@ -157,6 +165,8 @@ impl Converter {
 /// # Panics
 /// If the CPU lacks `isa`.
 pub fn lift(isa: Isa, from: Modulus, to: Modulus, out: &mut [Line], a: &[Line]) {
+    #[cfg(test)]
+    traffic::side_by_side([traffic::read(a), traffic::write(out)]);
     match isa {
         Isa::Ifma => ifma::lift(has_ifma(), from, to, out, a),
         Isa::Avx2 => avx2::lift(has_avx2(), from, to, out, a),

@@ -40,6 +40,8 @@ impl ValueMap {
     /// # Panics
     /// If the limbs are not of the map's ring degree, or the CPU lacks `isa`.
     pub fn apply(&self, isa: Isa, out: &mut [Line], a: &[Line]) {
+        #[cfg(test)]
+        crate::traffic::tiles(out, a, self.groups.chunks_exact(8).map(|groups| padded(groups[0] as usize / 128 * 16)));
         clear_padding(out);
         if isa == Isa::Ifma {
             let token = ifma::Token::detect().expect("the caller checked that the CPU has IFMA");

@@ -31,21 +31,16 @@ const SWEEP: usize = 6;
 pub(crate) struct IfmaConversion {
     _token: Token,
     sources: Vec<Source>,
-    runs: Vec<Run>,
+    /// `None` for long primes, which have no kernel here.
+    targets: Vec<Option<Target>>,
+    /// `2^52·A/a_i` modulo each target, a row a source, then `−2^52·A`: sums are divided by 2^52 when they are reduced.
+    weights: Vec<Vec<u64>>,
 }
 
 struct Source {
     q: Modulus,
     inverse: Factor,
     fraction: Fraction,
-}
-
-/// Neighbouring targets that are swept together.
-struct Run {
-    first: usize,
-    targets: Vec<Target>,
-    /// `2^52·A/a_i`, a row a source, then `−2^52·A`: sums are divided by 2^52 when they are reduced.
-    weights: Vec<[u64; SWEEP]>,
 }
 
 struct Target {
@@ -60,23 +55,13 @@ struct Target {
     multiples: [Line; 2],
 }
 
-impl Run {
-    fn new(base: &BaseConversion, first: usize, count: usize) -> Self {
-        let target = |j: usize| {
-            let q = base.to[j].value();
-            let mut starts = Line::default();
-            starts.0.iter_mut().zip(&base.corrections[j]).for_each(|(to, &c)| *to = q + c);
-            let shift = base.to[j].bits() - 1;
-            let multiples = [0, 8].map(|from| Line(std::array::from_fn(|i| ((from + i as u64) << shift) / q * q)));
-            Target { q, inverse: inverse_of_word(q), starts, shift: shift.into(), multiples }
-        };
-        let mut weights = vec![[0; SWEEP]; base.from.len() + 1];
-        for (place, j) in (first..first + count).enumerate() {
-            let q = base.to[j];
-            let terms = base.weights[j].iter().chain(&base.corrections[j][1..2]);
-            weights.iter_mut().zip(terms).for_each(|(to, &w)| to[place] = q.mul(w, q.reduce(1 << 52)));
-        }
-        Self { first, targets: (first..first + count).map(target).collect(), weights }
+impl Target {
+    fn new(modulus: Modulus, corrections: &[u64]) -> Self {
+        let (q, shift) = (modulus.value(), modulus.bits() - 1);
+        let mut starts = Line::default();
+        starts.0.iter_mut().zip(corrections).for_each(|(to, &c)| *to = q + c);
+        let multiples = [0, 8].map(|from| Line(std::array::from_fn(|i| ((from + i as u64) << shift) / q * q)));
+        Self { q, inverse: inverse_of_word(q), starts, shift: shift.into(), multiples }
     }
 }
 
@@ -89,16 +74,13 @@ impl IfmaConversion {
         }
         let sources = base.from.iter().zip(&base.inverses).zip(&base.fractions);
         let sources = sources.map(|((&q, w), &fraction)| Source { q, inverse: factor(q, w.value), fraction }).collect();
-        let (mut runs, mut j) = (Vec::new(), 0);
-        while j < base.to.len() {
-            let reached = base.to[j..].iter().take_while(|&&q| PrimeClass::of(q) != PrimeClass::Long).count();
-            let count = reached.div_ceil(reached.div_ceil(SWEEP).max(1));
-            if count > 0 {
-                runs.push(Run::new(base, j, count));
-            }
-            j += count.max(1);
-        }
-        Some(Self { _token: token, sources, runs })
+        let target =
+            |(&q, c): (&Modulus, &Vec<u64>)| (PrimeClass::of(q) != PrimeClass::Long).then(|| Target::new(q, c));
+        let targets = base.to.iter().zip(&base.corrections).map(target).collect();
+        let term = |j: usize, i: usize| base.weights[j].get(i).copied().unwrap_or(base.corrections[j][1]);
+        let weight = |(j, q): (usize, &Modulus), i: usize| q.mul(term(j, i), q.reduce(1 << 52));
+        let row = |i: usize| base.to.iter().enumerate().map(|target| weight(target, i)).collect();
+        Some(Self { _token: token, sources, targets, weights: (0..=base.from.len()).map(row).collect() })
     }
 
     /// Multiplies the sources and counts the overflows, starting from zeros.
@@ -110,23 +92,19 @@ impl IfmaConversion {
         }
     }
 
-    /// Number of targets from `j` on that can be swept together; 0 if target `j` has no vector kernel.
-    pub(crate) fn reach(&self, j: usize) -> usize {
-        self.run(j).map_or(0, |run| run.first + run.targets.len() - j)
+    /// Of `wanted` targets from `j` on, the number to be swept together first; 0 if target `j` has no kernel here.
+    pub(crate) fn together(&self, j: usize, wanted: usize) -> usize {
+        let reached = self.targets[j..].iter().take(wanted).take_while(|target| target.is_some()).count();
+        reached.div_ceil(reached.div_ceil(SWEEP).max(1))
     }
 
-    /// Writes the targets from number `first` on, within its reach, from prepared sources.
+    /// Writes as many targets from number `first` on as [`Self::together`] says, from prepared sources.
     pub(crate) fn sweep(&self, first: usize, targets: &mut [&mut [Line]], sources: &[&[Line]], overflows: &[Line]) {
-        let Some(run) = self.run(first) else { return };
         #[expect(unsafe_code, reason = "calls into code for one instruction set")]
         // SAFETY: the token proves AVX-512F and IFMA.
         unsafe {
-            sweep_run(run, first - run.first, targets, sources, overflows);
+            sweep_some(self, first, targets, sources, overflows);
         }
-    }
-
-    fn run(&self, j: usize) -> Option<&Run> {
-        self.runs.iter().find(|run| (run.first..run.first + run.targets.len()).contains(&j))
     }
 }
 
@@ -150,61 +128,64 @@ fn prepare(constants: &[Source], sources: &mut [&mut [Line]], overflows: &mut [L
 }
 
 #[target_feature(enable = "avx512f,avx512ifma")]
-fn sweep_run(run: &Run, place: usize, out: &mut [&mut [Line]], y: &[&[Line]], overflows: &[Line]) {
+fn sweep_some(c: &IfmaConversion, first: usize, out: &mut [&mut [Line]], y: &[&[Line]], overflows: &[Line]) {
     match (out, y.len() > TABLED) {
-        ([a], false) => sweep::<1, false>(run, place, [a], y, overflows),
-        ([a], true) => sweep::<1, true>(run, place, [a], y, overflows),
-        ([a, b], false) => sweep::<2, false>(run, place, [a, b], y, overflows),
-        ([a, b], true) => sweep::<2, true>(run, place, [a, b], y, overflows),
-        ([a, b, c], false) => sweep::<3, false>(run, place, [a, b, c], y, overflows),
-        ([a, b, c], true) => sweep::<3, true>(run, place, [a, b, c], y, overflows),
-        ([a, b, c, d], false) => sweep::<4, false>(run, place, [a, b, c, d], y, overflows),
-        ([a, b, c, d], true) => sweep::<4, true>(run, place, [a, b, c, d], y, overflows),
-        ([a, b, c, d, e], false) => sweep::<5, false>(run, place, [a, b, c, d, e], y, overflows),
-        ([a, b, c, d, e], true) => sweep::<5, true>(run, place, [a, b, c, d, e], y, overflows),
-        ([a, b, c, d, e, f], false) => sweep::<6, false>(run, place, [a, b, c, d, e, f], y, overflows),
-        ([a, b, c, d, e, f], true) => sweep::<6, true>(run, place, [a, b, c, d, e, f], y, overflows),
-        _ => unreachable!("a run has 1 to {SWEEP} targets"),
+        ([a], false) => sweep::<1, false>(c, first, [a], y, overflows),
+        ([a], true) => sweep::<1, true>(c, first, [a], y, overflows),
+        ([a, b], false) => sweep::<2, false>(c, first, [a, b], y, overflows),
+        ([a, b], true) => sweep::<2, true>(c, first, [a, b], y, overflows),
+        ([a, b, d], false) => sweep::<3, false>(c, first, [a, b, d], y, overflows),
+        ([a, b, d], true) => sweep::<3, true>(c, first, [a, b, d], y, overflows),
+        ([a, b, d, e], false) => sweep::<4, false>(c, first, [a, b, d, e], y, overflows),
+        ([a, b, d, e], true) => sweep::<4, true>(c, first, [a, b, d, e], y, overflows),
+        ([a, b, d, e, f], false) => sweep::<5, false>(c, first, [a, b, d, e, f], y, overflows),
+        ([a, b, d, e, f], true) => sweep::<5, true>(c, first, [a, b, d, e, f], y, overflows),
+        ([a, b, d, e, f, g], false) => sweep::<6, false>(c, first, [a, b, d, e, f, g], y, overflows),
+        ([a, b, d, e, f, g], true) => sweep::<6, true>(c, first, [a, b, d, e, f, g], y, overflows),
+        _ => unreachable!("a sweep has 1 to {SWEEP} targets"),
     }
 }
 
-/// The run's targets from `place` on: `Σ y_i·weight_i`; the overflows are one more term where there are more than [`TABLED`]
-/// sources, else what they take off is looked up.
+/// The targets from number `first` on: `Σ y_i·weight_i`; the overflows are one more term where there are more than
+/// [`TABLED`] sources, else what they take off is looked up.
 ///
 /// Range: high halves start at q, plus the sum before or what the overflows take off, in [0, 2q]; c ≤ 24 sources add less
 /// than c·q/4. So [`reduced`] gets less than 8q, and less than 4q for c ≤ 7.
 #[inline]
 #[target_feature(enable = "avx512f,avx512ifma")]
 fn sweep<const T: usize, const WIDE: bool>(
-    run: &Run,
-    place: usize,
+    c: &IfmaConversion,
+    first: usize,
     out: [&mut [Line]; T],
     sources: &[&[Line]],
     overflows: &[Line],
 ) {
-    let targets: &[Target; T] = run.targets[place..].first_chunk().expect("one target an output");
+    let targets: [&Target; T] =
+        std::array::from_fn(|t| c.targets[first + t].as_ref().expect("targets with a kernel are swept"));
+    let window = |row: &Vec<u64>| *row[first..].first_chunk::<T>().expect("a weight for each target");
+    let weights: Vec<[u64; T]> = c.weights.iter().map(window).collect();
     for (line, overflows) in overflows.iter().enumerate() {
         let overflows = load(overflows);
         let (mut lows, mut highs) = ([zero(); T], [zero(); T]);
         for t in 0..T {
             if WIDE {
-                let w = splat(run.weights[sources.len()][place + t]);
+                let w = splat(weights[sources.len()][t]);
                 (lows[t], highs[t]) = (low(zero(), overflows, w), high(splat(targets[t].q), overflows, w));
             } else {
                 highs[t] = _mm512_permutexvar_epi64(overflows, load(&targets[t].starts));
             }
         }
-        for (chunk, weights) in sources.chunks(CHUNK).zip(run.weights.chunks(CHUNK)) {
+        for (chunk, weights) in sources.chunks(CHUNK).zip(weights.chunks(CHUNK)) {
             for (source, weights) in chunk.iter().zip(weights) {
                 prefetch(source.as_ptr().wrapping_add(line + AHEAD));
                 let y = load(&source[line]);
                 for t in 0..T {
-                    let w = splat(weights[place + t]);
+                    let w = splat(weights[t]);
                     (lows[t], highs[t]) = (low(lows[t], y, w), high(highs[t], y, w));
                 }
             }
             for t in 0..T {
-                let sum = reduced::<WIDE>(&targets[t], lows[t], highs[t]);
+                let sum = reduced::<WIDE>(targets[t], lows[t], highs[t]);
                 (lows[t], highs[t]) = (zero(), if WIDE { add(sum, splat(targets[t].q)) } else { sum });
             }
         }
