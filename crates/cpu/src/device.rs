@@ -10,8 +10,8 @@ use crate::{
     threads::Threads,
 };
 use limbwise_device::{
-    Basis, Device, Domain, Fault, Fill, Gadget, GadgetKey, Ggsw, Handle, HostRead, LweFill, LweShape, OpenRegion,
-    Region, Ring, RingError, RingSpec, Role, Rounding, RowAt, Shape, Terms, expand_row,
+    Basis, Device, Domain, Fault, Fill, Gadget, GadgetKey, Ggsw, Handle, LweFill, LweShape, OpenRegion, Region, Ring,
+    RingError, RingSpec, Role, Rounding, Shape, Terms, expand_row,
     ops::{broadcast, transformed},
 };
 use limbwise_math::{galois::GaloisElement, sampling::Seed};
@@ -209,7 +209,12 @@ impl Cpu {
     }
 
     /// A new polynomial whose rows are written by a task that takes the time of so many element-wise passes.
-    fn written(&self, shape: Shape, passes: usize, task: impl Fn(usize, &mut [Line]) + Sync + Send) -> CpuPoly {
+    pub(crate) fn written(
+        &self,
+        shape: Shape,
+        passes: usize,
+        task: impl Fn(usize, &mut [Line]) + Sync + Send,
+    ) -> CpuPoly {
         let mut poly = self.unwritten(shape);
         let work = passes * poly.shape.rows() * poly.shape.ring.n();
         self.each(work, poly.rows.iter_mut().collect(), |i, row: &mut Row| task(i, new_lines(row)));
@@ -258,20 +263,6 @@ impl Cpu {
                     change(i, out);
                 }
                 *row = own;
-            }
-        })
-    }
-
-    /// Rows from words in the host's order.
-    fn upload_words(&self, shape: &Shape, fill: Fill<'_>) -> CpuPoly {
-        let primes: Vec<usize> = shape.basis.iter().collect();
-        self.written(shape.clone(), HEAVY, |i, row| {
-            let prime = primes[i % primes.len()];
-            let mut words = vec![0; shape.ring.n()];
-            fill(RowAt { batch: i / primes.len(), prime, modulus: shape.ring.moduli()[prime] }, &mut words);
-            match shape.domain {
-                Domain::Coeff => layout::write_coefficients(row, &words),
-                Domain::Eval => layout::write_values(row, &words),
             }
         })
     }
@@ -578,22 +569,5 @@ impl Device for Cpu {
             let terms = x.iter().zip(constants).map(|(x, c)| (x.rows[i % x.rows.len()].lines(), c[limb]));
             limbs[limb].combination(out, &terms.collect::<Vec<_>>());
         })
-    }
-}
-
-impl HostRead for Cpu {
-    fn download(&self, a: &CpuPoly) -> Result<Vec<u64>, Fault> {
-        let n = a.shape.ring.n();
-        let mut words = vec![0; a.rows.len() * n];
-        let items: Vec<&mut [u64]> = words.chunks_exact_mut(n).collect();
-        self.each(HEAVY * a.rows.len() * n, items, |i, to| match a.shape.domain {
-            Domain::Coeff => layout::read_coefficients(a.rows[i].lines(), to),
-            Domain::Eval => layout::read_values(a.rows[i].lines(), to),
-        });
-        Ok(words)
-    }
-
-    fn download_lwe(&self, a: &CpuLwe) -> Result<Vec<u64>, Fault> {
-        Ok(a.all().into_owned())
     }
 }

@@ -3,12 +3,13 @@
 //! Enters: kernels on limbs, the layout of a limb, the buffer pool, the thread pool, kernel benchmarks.
 //! Stays out: scheme words; what an operation means (`device` says that) and what it computes (`math` says that).
 //!
-//! Read in this order: [`device`], `footprint`, `lwe`, [`layout`], [`kernels`].
+//! Read in this order: [`device`], `host`, `footprint`, `lwe`, [`layout`], [`kernels`].
 
 pub mod bench;
 pub mod device;
 mod footprint;
 mod fused;
+mod host;
 pub mod kernels;
 pub mod layout;
 mod lwe;

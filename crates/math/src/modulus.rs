@@ -178,12 +178,66 @@ impl Modulus {
         r.min(r.wrapping_sub(self.q))
     }
 
+    /// The residues of signed integers, one every `gap` words of a row, and zeros between. Not generic: callers that are
+    /// generic over devices are compiled where they are used, with less optimisation.
+    ///
+    /// # Panics
+    /// If the row has no room for them.
+    pub fn spread(self, integers: &Integers, gap: usize, row: &mut [u64]) {
+        if gap > 1 {
+            row.fill(0);
+        }
+        assert!(integers.len() * gap <= row.len(), "{} integers {gap} words apart in {}", integers.len(), row.len());
+        let places = row.iter_mut().step_by(gap);
+        match integers {
+            Integers::Narrow(all) => places.zip(all).for_each(|(to, &x)| *to = self.from_i64(x)),
+            Integers::Wide(all) => places.zip(all).for_each(|(to, &x)| *to = self.from_i128(x)),
+        }
+    }
+
     /// The representative of a residue in (−q/2, q/2], without a branch.
     #[inline]
     #[must_use]
     pub fn centered(self, x: u64) -> i64 {
         let upper = 0i64.wrapping_sub((self.q / 2).wrapping_sub(x).cast_signed() >> 63 & 1);
         x.cast_signed() - (upper & self.q.cast_signed())
+    }
+}
+
+/// Signed integers in words that hold them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Integers {
+    /// Below 2^63 in magnitude.
+    Narrow(Vec<i64>),
+    /// Below 2^126.
+    Wide(Vec<i128>),
+}
+
+impl Integers {
+    /// The nearest integers of values times a scale, all below 2^126 in magnitude.
+    #[must_use]
+    #[expect(clippy::cast_possible_truncation, reason = "the magnitude is looked at first")]
+    pub fn nearest(values: &[f64], scale: f64) -> Self {
+        let largest = values.iter().fold(0.0f64, |most, x| most.max(x.abs())) * scale;
+        if largest < 2f64.powi(62) {
+            return Self::Narrow(values.iter().map(|x| (x * scale).round() as i64).collect());
+        }
+        Self::Wide(values.iter().map(|x| (x * scale).round() as i128).collect())
+    }
+
+    /// Number of integers.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Narrow(all) => all.len(),
+            Self::Wide(all) => all.len(),
+        }
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
     }
 }
 
@@ -224,6 +278,29 @@ mod tests {
             }
             assert_eq!(m.reduce_wide(u128::MAX), low_remainder(u128::MAX, q));
         }
+    }
+
+    #[test]
+    fn integers_are_spread_whatever_their_width() {
+        use super::Integers;
+        let q = Modulus::new((1 << 50) - 27);
+        let values = [0.4, -1.5, 3.0, -2f64.powi(40)];
+        for shift in [0, 21, 23, 80] {
+            let integers = Integers::nearest(&values, 2f64.powi(shift));
+            assert_eq!((matches!(integers, Integers::Narrow(_)), integers.len()), (shift <= 21, 4));
+            let scaled =
+                |numerator: i128| q.from_i128(if shift == 0 { numerator / 2 } else { numerator << (shift - 1) });
+            for gap in [1, 2, 4] {
+                let mut row = vec![7; 4 * gap];
+                q.spread(&integers, gap, &mut row);
+                // Twice −1.5 and its fellows; 0.4 rounds by itself, and −1.5 to −2.
+                let first = (shift == 0).then_some(-2);
+                assert_eq!(row[gap], first.map_or_else(|| scaled(-3), |x| q.from_i128(x)));
+                assert_eq!((row[2 * gap], row[3 * gap]), (scaled(6), scaled(-(1 << 41))));
+                assert!(row.iter().enumerate().all(|(i, &x)| i.is_multiple_of(gap) || x == 0));
+            }
+        }
+        assert!(Integers::nearest(&[], 1.0).is_empty());
     }
 
     fn low_remainder(x: u128, q: u64) -> u64 {

@@ -10,9 +10,9 @@ use crate::{
     rlwe::noise,
 };
 use limbwise_device::{Basis, Device, Domain, Role, Shape, Wordless};
-use limbwise_math::embedding::Embedding;
 #[cfg(feature = "client")]
 use limbwise_math::rns::Reconstruction;
+use limbwise_math::{embedding::Embedding, modulus::Integers};
 use num_complex::Complex64;
 use std::sync::{
     Arc, OnceLock,
@@ -105,14 +105,11 @@ impl Encoder {
     ) -> D::Poly {
         let Packing { slots, scale, .. } = packing;
         let shape = Shape::eval(self.params.ring(), basis).with_batch(batch).with_domain(Domain::Coeff);
-        let integers: Vec<OnceLock<Vec<i128>>> = (0..batch).map(|_| OnceLock::new()).collect();
+        let integers: Vec<OnceLock<Integers>> = (0..batch).map(|_| OnceLock::new()).collect();
         let gap = self.params.max_slots() / slots;
         dev.upload(&shape, Role::Plaintext, &|at, row| {
             let integers = integers[at.batch].get_or_init(|| self.integers(values(at.batch), slots, scale));
-            row.fill(0);
-            for (x, &c) in row.iter_mut().step_by(gap).zip(integers.iter()) {
-                *x = at.modulus.from_i128(c);
-            }
+            at.modulus.spread(integers, gap, row);
         })
     }
 
@@ -169,13 +166,9 @@ impl Encoder {
         Ok(Estimate::exact(magnitude).with_peak(largest, real).with_noise(noise::encoding(), slots, scale))
     }
 
-    fn integers(&self, values: Vec<Complex64>, slots: usize, scale: f64) -> Vec<i128> {
-        let mut padded = values;
-        padded.resize(slots, Complex64::default());
-        let coefficients = self.embedding(slots).to_coefficients(&padded);
-        #[expect(clippy::cast_possible_truncation, reason = "below 2^126: checked before")]
-        let rounded = coefficients.iter().map(|c| (c * scale).round() as i128).collect();
-        rounded
+    fn integers(&self, mut values: Vec<Complex64>, slots: usize, scale: f64) -> Integers {
+        values.resize(slots, Complex64::default());
+        Integers::nearest(&self.embedding(slots).to_coefficients(&values), scale)
     }
 
     /// Declares the ciphertext that encrypting the values would give, on a device that holds no words.
