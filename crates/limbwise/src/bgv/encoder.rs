@@ -7,7 +7,10 @@
 use super::{ciphertext::Plaintext, error::BgvError, params::BgvParams};
 use crate::error::{LevelError, Result};
 use limbwise_device::{Basis, Device, Domain, Role, Shape};
-use limbwise_math::ntt::{NttTable, bit_reverse};
+use limbwise_math::{
+    modulus::Integers,
+    ntt::{NttTable, bit_reverse},
+};
 use std::sync::{Arc, OnceLock};
 
 /// Encodes and decodes for one parameter set. Clones share the tables, which are built on first use.
@@ -88,14 +91,17 @@ impl Encoder {
     pub(crate) fn coefficients<D: Device>(&self, dev: &D, batch: &[Vec<u64>], basis: Basis) -> D::Poly {
         let ring = self.params.rlwe().ring();
         let shape = Shape::eval(ring, basis).with_batch(batch.len()).with_domain(Domain::Coeff);
-        let encoded: Vec<OnceLock<Vec<u64>>> = batch.iter().map(|_| OnceLock::new()).collect();
-        let t = self.params.t();
+        let encoded: Vec<OnceLock<Integers>> = batch.iter().map(|_| OnceLock::new()).collect();
         dev.upload(&shape, Role::Plaintext, &|at, row| {
-            let coefficients = encoded[at.batch].get_or_init(|| self.interpolate(&batch[at.batch]));
-            for (x, &c) in row.iter_mut().zip(coefficients) {
-                *x = at.modulus.from_i64(t.centered(c));
-            }
+            let coefficients = encoded[at.batch].get_or_init(|| self.centered(&batch[at.batch]));
+            at.modulus.spread(coefficients, 1, row);
         })
+    }
+
+    /// The polynomial modulo t that has these slots, with coefficients in (−t/2, t/2].
+    fn centered(&self, slots: &[u64]) -> Integers {
+        let t = self.params.t();
+        Integers::Narrow(self.interpolate(slots).into_iter().map(|c| t.centered(c)).collect())
     }
 
     /// The polynomial modulo t that has these slots.

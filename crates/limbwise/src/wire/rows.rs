@@ -3,7 +3,7 @@
 use super::{
     container::{CHECKSUM, Container, Place, Writer},
     error::WireError,
-    packing::{pack, packed_bytes, unpack},
+    packing::{pack, packed_bytes, unpack_residues},
     source::Source,
 };
 use limbwise_device::{Basis, Device, Handle, HostRead, Ring, Role, Shape};
@@ -57,12 +57,11 @@ impl Rows {
         let Some(&modulus) = self.shape.ring.moduli().get(prime) else { return Ok(()) };
         let place = self.place(batch, prime);
         bytes.resize(packed_bytes(self.shape.ring.n(), modulus.bits()) + CHECKSUM, 0);
-        unpack(file.block(place, bytes)?, modulus.bits(), out);
-        let largest = out.iter().copied().fold(0, u64::max);
-        if largest >= modulus.value() {
-            return Err(WireError::Residue { block: place.block, got: largest, prime: modulus.value() });
-        }
-        Ok(())
+        unpack_residues(file.block(place, bytes)?, modulus, out).map_err(|got| WireError::Residue {
+            block: place.block,
+            got,
+            prime: modulus.value(),
+        })
     }
 
     /// Uploads the limbs of a basis; the device requests the rows from its threads.

@@ -8,7 +8,7 @@ use super::{
     ciphertext::MOST_BATCH,
     container::{CHECKSUM, Container, FileKind, Origin, Place, Writer},
     error::{WireError, check},
-    packing::{pack, packed_bytes, unpack},
+    packing::{pack, packed_bytes, unpack, unpack_residues},
     params::Fingerprint,
     public_key::read_seed,
     rows::{Rows, write_rows},
@@ -270,15 +270,12 @@ fn read_entry<S: Source>(
     body: u64,
     words: &mut [u64],
 ) -> Result<(), WireError> {
-    let (prime, bits) = (params.modulus().value(), params.modulus().bits());
+    let prime = params.modulus().value();
     let Some((last, mask)) = words.split_last_mut() else { return Ok(()) };
-    unpack(file.block(place, bytes)?, bits, mask);
     *last = body;
-    let largest = mask.iter().copied().fold(body, u64::max);
-    if largest >= prime {
-        return Err(WireError::Residue { block: place.block, got: largest, prime });
-    }
-    Ok(())
+    unpack_residues(file.block(place, bytes)?, params.modulus(), mask)
+        .and(if body < prime { Ok(()) } else { Err(body) })
+        .map_err(|got| WireError::Residue { block: place.block, got, prime })
 }
 
 /// Writes a client key as its seed. Only the owner should be able to read the file.
