@@ -216,3 +216,113 @@ fn functions_of_one_value_know_their_errors() {
         assert!((expected - 1.0..expected + 4.0).contains(&got), "{}: {got}, expected {expected}", function.name());
     }
 }
+
+/// Rows that lie in several messages, and messages that hold all of their places: 150 values in three of four messages of
+/// two rows, of which the last message is not there; and 3 values in three messages, 50 rows beside each other.
+fn long() -> [(Rows, usize); 2] {
+    let (along, above) = (Axis { stride: 1, extent: 256, length: 150 }, Axis { stride: 256, extent: 2, length: 2 });
+    let (across, beside) = (Axis { stride: 64, extent: 4, length: 3 }, Axis { stride: 1, extent: 64, length: 50 });
+    [(Rows::new(along, &[above]).unwrap(), 7), (Rows::new(across, &[beside]).unwrap(), 3)]
+}
+
+/// Values of each row in [−1, 0.6], and one of 1.
+fn long_row(number: usize, length: usize) -> Vec<f64> {
+    let value = |i: usize| -1.0 + 0.1 * ((i * 7 + number * 3) % 17) as f64;
+    let greatest = (number * 11 + length / 2) % length;
+    (0..length).map(|i| if i == greatest { 1.0 } else { value(i) }).collect()
+}
+
+/// Messages with these rows, and the places of each row.
+fn laid(rows: &Rows, batch: usize) -> (Vec<Vec<Complex64>>, Vec<Vec<usize>>, Vec<Vec<f64>>) {
+    let Axis { stride, length, .. } = rows.axis();
+    let firsts = (0..batch * SLOTS).filter(|&place| rows.index(place) == Some(0));
+    let places: Vec<Vec<usize>> = firsts.map(|first| (0..length).map(|i| first + i * stride).collect()).collect();
+    let values: Vec<Vec<f64>> = (0..places.len()).map(|number| long_row(number, length)).collect();
+    let mut slots = vec![0.0; batch * SLOTS];
+    places.iter().flatten().zip(values.iter().flatten()).for_each(|(&place, &x)| slots[place] = x);
+    (slots.chunks(SLOTS).map(|message| real(message.iter().copied())).collect(), places, values)
+}
+
+#[test]
+fn rows_in_several_messages_are_normal_and_add_up_to_one() {
+    let s = session(16);
+    let auto = s.auto();
+    let ready = |x: &Ciphertext<Dev>, _| auto.settle(x);
+    for (rows, batch) in long() {
+        let (messages, places, values_of) = laid(&rows, batch);
+        let x = encrypted(&s, &messages).bounded_by(1.0);
+        let softmax = Softmax::new(&rows, 1.0, 1e-3).unwrap();
+        let norm = LayerNorm::new(&rows, [0.1, 1.0], 1e-5, 1e-3).unwrap();
+        let (shares, normal) = (softmax.apply(&auto, &x, &ready).unwrap(), norm.apply(&auto, &x, &ready).unwrap());
+        let top = s.params.top_level();
+        assert_eq!([shares.level, normal.level], [top - softmax.levels(SLOTS), top - norm.levels(SLOTS)]);
+        assert_eq!([shares.batch(), normal.batch()], [batch; 2]);
+        let results = [values(&s, &shares).concat(), values(&s, &normal).concat()];
+        let mut left = vec![true; batch * SLOTS];
+        let mut twins = [vec![0.0; left.len()], vec![0.0; left.len()]];
+        for (row, x) in places.iter().zip(&values_of) {
+            let (count, total) = (x.len() as f64, x.iter().map(|x| x.exp()).sum::<f64>());
+            let mean = x.iter().sum::<f64>() / count;
+            let variance = x.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / count;
+            for (&place, x) in row.iter().zip(x) {
+                left[place] = false;
+                twins[0][place] = x.exp() / total;
+                twins[1][place] = (x - mean) / (variance + 1e-5).sqrt();
+                let errors = [0, 1].map(|i| (results[i][place] - twins[i][place]).abs());
+                assert!(errors[0] < 1e-3 * twins[0][place] + 1e-5, "softmax, place {place}: {errors:?}");
+                assert!(errors[1] < 3e-3, "layer_norm, place {place}: {errors:?}");
+            }
+        }
+        assert!((0..left.len()).filter(|&p| left[p]).all(|p| results.iter().all(|r| r[p].abs() < 1e-3)));
+    }
+}
+
+#[test]
+fn the_greatest_of_rows_in_several_messages_is_found() {
+    let s = session(16);
+    let auto = s.auto();
+    for (rows, batch) in long() {
+        let (messages, places, values_of) = laid(&rows, batch);
+        let x = encrypted(&s, &messages).bounded_by(1.0);
+        let refreshes = std::cell::Cell::new(0);
+        let ready = |x: &Ciphertext<Dev>, levels| {
+            refreshes.set(refreshes.get() + if x.level < levels { x.batch() } else { 0 });
+            refreshed(&s, x, levels)
+        };
+        let found = |wanted| {
+            let extreme = Extreme::new(&rows, wanted, [2.0, 0.35], 1.0 / 64.0).unwrap();
+            extreme.apply(&auto, &x, &ready).unwrap()
+        };
+        let [greatest, hot, index] = [Greatest::Value, Greatest::OneHot, Greatest::Index].map(found);
+        let of_rows = if rows.axis().stride == 1 { 2 } else { 1 };
+        assert_eq!([greatest.batch(), hot.batch(), index.batch()], [of_rows, batch, of_rows]);
+        let [greatest, hot, index] = [greatest, hot, index].map(|x| values(&s, &x).concat());
+        for (number, (row, x)) in places.iter().zip(&values_of).enumerate() {
+            let at = x.iter().position(|&x| x >= 1.0).unwrap();
+            // Place 0 of the row, in the batch that has a message for each.
+            let first = if of_rows == 2 { number * SLOTS } else { number };
+            assert!((greatest[first] - 1.0).abs() < 0.05, "row {number}: {}", greatest[first]);
+            assert!((index[first] - at as f64).abs() < 0.3, "row {number}: {} {at}", index[first]);
+            let wrong = row.iter().enumerate().map(|(i, &p)| (hot[p] - f64::from(u8::from(i == at))).abs());
+            assert!(wrong.fold(0.0, f64::max) < 0.03, "row {number}");
+        }
+        assert!(refreshes.get() > 0, "a tree of comparisons takes more than 16 levels");
+    }
+    // Two rounds for three messages, and six for the 64 places of each.
+    let rounds = long().map(|(rows, batch)| {
+        let extreme = Extreme::new(&rows, Greatest::Value, [2.0, 0.35], 1.0 / 64.0).unwrap();
+        let (x, steps) = (laid(&rows, batch).0, std::cell::Cell::new(0));
+        let ready = |x: &Ciphertext<Dev>, levels| {
+            steps.set(steps.get() + 1);
+            refreshed(&s, x, levels)
+        };
+        extreme.apply(&auto, &encrypted(&s, &x).bounded_by(1.0), &ready).unwrap();
+        [extreme.levels(SLOTS), steps.get()]
+    });
+    assert_eq!(rounds[0], rounds[1].map(|of_two| 4 * of_two));
+    let (rows, batch) = &long()[0];
+    let x = encrypted(&s, &laid(rows, *batch).0[..batch - 1]).bounded_by(1.0);
+    let refused =
+        Extreme::new(rows, Greatest::Value, [2.0, 0.35], 1.0 / 64.0).unwrap().apply(&auto, &x, &|x, _| auto.settle(x));
+    assert!(matches!(refused, Err(Error::Function(FunctionError::Axis { length: 150, .. }))), "a message is missing");
+}

@@ -10,6 +10,7 @@ mod extreme;
 mod function;
 mod inverse;
 mod network;
+mod parts;
 mod rows;
 mod sign;
 mod smooth;

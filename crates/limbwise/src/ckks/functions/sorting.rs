@@ -154,7 +154,7 @@ impl Sorting {
         ready: Ready<'_, D>,
     ) -> Result<Ciphertext<D>> {
         let [low, high] = self.keys.interval;
-        self.rows.check(x)?;
+        self.rows.check_whole(x)?;
         inside("sort", x, low.abs().max(high.abs()))?;
         if !self.policy.bootstraps {
             auto.eval.needs("sort", x, self.levels())?;
@@ -176,9 +176,7 @@ impl Sorting {
             places.extend(results.next());
         }
         values.append(&mut places);
-        let level = values.iter().map(|c| c.level).min().unwrap_or(0);
-        let at_level = values.iter().map(|c| auto.scale_to(c, 1.0, level)).collect::<Result<Vec<_>>>()?;
-        Ok(auto.eval.stack(&at_level))
+        auto.stack(&values)
     }
 
     /// The same for one message; the indices are a second one.
