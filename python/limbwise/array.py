@@ -129,6 +129,15 @@ class EncryptedArray:
             "an encrypted array is no NumPy array: decrypt it first, or use its own methods and lw's functions"
         )
 
+    def __array_function__(self, function: Callable[..., Any], types: Any, args: Any, kwargs: Any) -> Any:
+        """Carry out a function of NumPy's: by ours of that name, else by what NumPy makes of our methods."""
+        from limbwise._numpy import FUNCTIONS
+
+        ours = FUNCTIONS.get(function)
+        if ours is None:
+            return function._implementation(*args, **kwargs)  # type: ignore[attr-defined]
+        return ours(*args, **kwargs)
+
     def __iter__(self) -> Any:
         return (self[i] for i in range(len(self)))
 

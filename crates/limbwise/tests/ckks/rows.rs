@@ -61,7 +61,9 @@ fn every_row_is_sorted_and_says_where_its_values_were() {
     for (order, wanted) in [(Order::Ascending, Sorted::Places(6)), (Order::Descending, Sorted::Places(2))] {
         let keys = Keys { interval: [-2.0, 1.0], gap: 1.0 / 16.0, order };
         let sorting = Sorting::new(&rows, keys, wanted, policy).unwrap();
-        assert_eq!((sorting.network().ways, sorting.network().stages.len()), (2, 6));
+        // The first two are kept by halves: pairs, then two stages for each of two halvings.
+        let stages = if wanted == Sorted::Places(6) { 6 } else { 5 };
+        assert_eq!((sorting.network().ways, sorting.network().stages.len()), (2, stages));
         let got = values(&s, &sorting.apply(&auto, &x, &ready).unwrap());
         let first = if order == Order::Ascending { 6 } else { 2 };
         let mut left = [true; SLOTS];
@@ -114,6 +116,40 @@ fn short_rows_take_one_sorter_and_no_bootstrapping() {
             assert!((got - wanted).abs() < 0.02, "{length} values, place {place}: {got}, {wanted}");
         }
     }
+}
+
+#[test]
+fn the_first_values_and_medians_take_fewer_levels_than_a_sort() {
+    let s = session(16);
+    let auto = s.auto();
+    let keys = Keys { interval: [0.0, 1.0], gap: 1.0 / 18.0, order: Order::Ascending };
+    let policy = LevelPolicy { floor: 0, top: 16, bootstraps: true };
+    let rows = Rows::new(Axis { stride: 1, extent: 16, length: 16 }, &[]).unwrap();
+    let filled: Vec<f64> = (0..SLOTS).map(|p| ((p * 7 + p / 16 * 3) % 16) as f64 / 15.0).collect();
+    let x = encrypted(&s, &[real(filled.iter().copied())]).bounded_by(1.0);
+    let refreshed_by = |wanted| {
+        let (count, sorting) = (std::cell::Cell::new(0), Sorting::new(&rows, keys, wanted, policy).unwrap());
+        let ready = |x: &Ciphertext<Dev>, levels| {
+            count.set(count.get() + if x.level < levels { x.batch() } else { 0 });
+            refreshed(&s, x, levels)
+        };
+        let got = values(&s, &sorting.apply(&auto, &x, &ready).unwrap()).remove(0);
+        let network = sorting.network();
+        (got, [network.ways, network.stages.len(), network.comparisons(), sorting.levels(), count.get()])
+    };
+    let (sorted, whole) = refreshed_by(Sorted::Values(16));
+    for first in [1, 2, 4] {
+        let (got, counts) = refreshed_by(Sorted::Values(first));
+        assert!((2..5).all(|i| counts[i] < whole[i]), "{first}: {counts:?}, {whole:?}");
+        for (place, got) in got.iter().enumerate() {
+            let wanted = if place % 16 < first { (place % 16) as f64 / 15.0 } else { 0.0 };
+            assert!((got - wanted).abs() < 0.02, "first {first}, place {place}: {got}, {wanted}");
+        }
+    }
+    let (got, counts) = refreshed_by(Sorted::Median);
+    assert!((2..5).all(|i| counts[i] < whole[i]), "{counts:?}, {whole:?}");
+    assert!((0..SLOTS).step_by(16).all(|p| (got[p] - 0.5).abs() < 0.02));
+    assert!((0..SLOTS).all(|p| (sorted[p] - (p % 16) as f64 / 15.0).abs() < 0.02));
 }
 
 #[test]
