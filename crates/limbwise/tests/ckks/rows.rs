@@ -268,15 +268,21 @@ fn long_row(number: usize, length: usize) -> Vec<f64> {
     (0..length).map(|i| if i == greatest { 1.0 } else { value(i) }).collect()
 }
 
-/// Messages with these rows, and the places of each row.
-fn laid(rows: &Rows, batch: usize) -> (Vec<Vec<Complex64>>, Vec<Vec<usize>>, Vec<Vec<f64>>) {
+/// Messages with rows, and the places and values of each row.
+struct Laid {
+    messages: Vec<Vec<Complex64>>,
+    places: Vec<Vec<usize>>,
+    rows: Vec<Vec<f64>>,
+}
+
+fn laid(rows: &Rows, batch: usize) -> Laid {
     let Axis { stride, length, .. } = rows.axis();
     let firsts = (0..batch * SLOTS).filter(|&place| rows.index(place) == Some(0));
     let places: Vec<Vec<usize>> = firsts.map(|first| (0..length).map(|i| first + i * stride).collect()).collect();
     let values: Vec<Vec<f64>> = (0..places.len()).map(|number| long_row(number, length)).collect();
     let mut slots = vec![0.0; batch * SLOTS];
     places.iter().flatten().zip(values.iter().flatten()).for_each(|(&place, &x)| slots[place] = x);
-    (slots.chunks(SLOTS).map(|message| real(message.iter().copied())).collect(), places, values)
+    Laid { messages: slots.chunks(SLOTS).map(|message| real(message.iter().copied())).collect(), places, rows: values }
 }
 
 #[test]
@@ -285,7 +291,7 @@ fn rows_in_several_messages_are_normal_and_add_up_to_one() {
     let auto = s.auto();
     let ready = |x: &Ciphertext<Dev>, _| auto.settle(x);
     for (rows, batch) in long() {
-        let (messages, places, values_of) = laid(&rows, batch);
+        let Laid { messages, places, rows: values_of } = laid(&rows, batch);
         let x = encrypted(&s, &messages).bounded_by(1.0);
         let softmax = Softmax::new(&rows, 1.0, 1e-3).unwrap();
         let norm = LayerNorm::new(&rows, [0.1, 1.0], 1e-5, 1e-3).unwrap();
@@ -318,7 +324,7 @@ fn the_greatest_of_rows_in_several_messages_is_found() {
     let s = session(16);
     let auto = s.auto();
     for (rows, batch) in long() {
-        let (messages, places, values_of) = laid(&rows, batch);
+        let Laid { messages, places, rows: values_of } = laid(&rows, batch);
         let x = encrypted(&s, &messages).bounded_by(1.0);
         let refreshes = std::cell::Cell::new(0);
         let ready = |x: &Ciphertext<Dev>, levels| {
@@ -347,7 +353,7 @@ fn the_greatest_of_rows_in_several_messages_is_found() {
     // Two rounds for three messages, and six for the 64 places of each.
     let rounds = long().map(|(rows, batch)| {
         let extreme = Extreme::new(&rows, Greatest::Value, [2.0, 0.35], 1.0 / 64.0).unwrap();
-        let (x, steps) = (laid(&rows, batch).0, std::cell::Cell::new(0));
+        let (x, steps) = (laid(&rows, batch).messages, std::cell::Cell::new(0));
         let ready = |x: &Ciphertext<Dev>, levels| {
             steps.set(steps.get() + 1);
             refreshed(&s, x, levels)
@@ -357,7 +363,7 @@ fn the_greatest_of_rows_in_several_messages_is_found() {
     });
     assert_eq!(rounds[0], rounds[1].map(|of_two| 4 * of_two));
     let (rows, batch) = &long()[0];
-    let x = encrypted(&s, &laid(rows, *batch).0[..batch - 1]).bounded_by(1.0);
+    let x = encrypted(&s, &laid(rows, *batch).messages[..batch - 1]).bounded_by(1.0);
     let refused =
         Extreme::new(rows, Greatest::Value, [2.0, 0.35], 1.0 / 64.0).unwrap().apply(&auto, &x, &|x, _| auto.settle(x));
     assert!(matches!(refused, Err(Error::Function(FunctionError::Axis { length: 150, .. }))), "a message is missing");

@@ -118,7 +118,7 @@ impl Extreme {
         }
         // No value is less than what fills places without one.
         let x = self.rows.filled(auto, x, -x.estimate.peak)?;
-        let mut greatest = self.rows.fold(auto, &x, &|a, b| self.rounds.maximum(auto, [a, b], ready))?;
+        let mut greatest = self.rows.fold(auto, &x, &|both| self.rounds.maximum(auto, both, ready))?;
         let within = self.rows.folded(x.slots);
         for round in 0..Self::count(&within) {
             let away = (within.axis().stride << round) as i64;

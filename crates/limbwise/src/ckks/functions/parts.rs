@@ -7,6 +7,9 @@ use crate::{
 };
 use limbwise_device::Device;
 
+/// What becomes of two parts of each row, slot by slot.
+type Combine<'c, D> = &'c dyn Fn([&Ciphertext<D>; 2]) -> Result<Ciphertext<D>>;
+
 /// Which messages hold the parts of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Parts {
@@ -69,7 +72,7 @@ impl Rows {
         &self,
         auto: &Auto<'_, D>,
         x: &Ciphertext<D>,
-        combine: &dyn Fn(&Ciphertext<D>, &Ciphertext<D>) -> Result<Ciphertext<D>>,
+        combine: Combine<'_, D>,
     ) -> Result<Ciphertext<D>> {
         if self.parts(x.slots).count == 1 {
             return Ok(x.clone());
@@ -81,7 +84,7 @@ impl Rows {
             let half = |row: &Vec<_>| row.len() / 2;
             let left: Vec<_> = rows.iter().flat_map(|row| row[..half(row)].iter().cloned()).collect();
             let right: Vec<_> = rows.iter().flat_map(|row| row[row.len() - half(row)..].iter().cloned()).collect();
-            let combined = combine(&auto.stack(&left)?, &auto.stack(&right)?)?;
+            let combined = combine([&auto.stack(&left)?, &auto.stack(&right)?])?;
             let mut at = 0;
             for row in &mut rows {
                 let (first, last) = (half(row), row.len() - half(row));

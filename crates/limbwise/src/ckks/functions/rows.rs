@@ -119,7 +119,7 @@ impl Rows {
 
     /// The sum of each row at its place 0; at its other places too if rows go round. A message for each row.
     pub(super) fn total<D: Device>(&self, auto: &Auto<'_, D>, x: &Ciphertext<D>, peak: f64) -> Result<Ciphertext<D>> {
-        let x = self.fold(auto, x, &|a, b| auto.add(a, b))?;
+        let x = self.fold(auto, x, &|[a, b]| auto.add(a, b))?;
         let Axis { stride, extent, .. } = self.folded(x.slots).axis;
         Ok(auto.inner_sum(&x, stride as i64, extent)?.bounded_by(peak))
     }
