@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from limbwise import numeric
+from limbwise import _moves, numeric
 from limbwise import order as _ordered
 from limbwise.array import EncryptedArray
 from limbwise.errors import DtypeError, ShapeError
@@ -23,20 +23,13 @@ def _none(name: str, **given: Any) -> None:
             raise DtypeError(f"np.{name} of an encrypted array takes no {argument}: leave it out")
 
 
-def _encrypted(a: Any, name: str) -> EncryptedArray:
-    if not isinstance(a, EncryptedArray):
-        raise DtypeError(f"np.{name}: the array must be the encrypted argument, got {type(a).__name__}")
-    return a
-
-
-def _line(a: Any, axis: Any, name: str) -> tuple[EncryptedArray, int]:
+def _line(a: EncryptedArray, axis: Any, name: str) -> tuple[EncryptedArray, int]:
     """Return an array and one of its axes; without an axis all values are one."""
-    x = _encrypted(a, name)
     if axis is None:
-        return x.ravel(), 0
+        return a.ravel(), 0
     if isinstance(axis, bool) or not isinstance(axis, (int, np.integer)):
         raise ShapeError(f"np.{name} of an encrypted array: axis {axis!r}: give one number, or None for all values")
-    return x, int(axis)
+    return a, int(axis)
 
 
 def _unstable(name: str, kind: Any, stable: Any) -> None:
@@ -44,32 +37,37 @@ def _unstable(name: str, kind: Any, stable: Any) -> None:
         raise DtypeError(f"np.{name}: sorting of encrypted values is not stable: equal ones come out mixed")
 
 
-def _kept(result: EncryptedArray, a: Any, axis: Any, keepdims: Any) -> EncryptedArray:
+def _kept(result: EncryptedArray, a: EncryptedArray, axis: Any, keepdims: Any) -> EncryptedArray:
     if not keepdims:
         return result
-    x = _encrypted(a, "reshape")
-    number = None if axis is None else int(axis) % x.ndim
-    return result.reshape(tuple(1 if number in (None, i) else n for i, n in enumerate(x.shape)))
+    number = None if axis is None else int(axis) % a.ndim
+    return result.reshape(tuple(1 if number in (None, i) else n for i, n in enumerate(a.shape)))
 
 
-def _sort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> EncryptedArray:
+def _sort(
+    a: EncryptedArray, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None
+) -> EncryptedArray:
     _none("sort", order=order)
     _unstable("sort", kind, stable)
     return _ordered.sort(*_line(a, axis, "sort"))
 
 
-def _argsort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> EncryptedArray:
+def _argsort(
+    a: EncryptedArray, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None
+) -> EncryptedArray:
     _none("argsort", order=order)
     _unstable("argsort", kind, stable)
     return _ordered.argsort(*_line(a, axis, "argsort"))
 
 
-def _partition(a: Any, kth: Any, axis: Any = -1, kind: Any = "introselect", order: Any = None) -> EncryptedArray:
+def _partition(
+    a: EncryptedArray, kth: Any, axis: Any = -1, kind: Any = "introselect", order: Any = None
+) -> EncryptedArray:
     """Sorted rows: what is before and behind each place is as a partition has it."""
     _none("partition", order=order)
     x, number = _line(a, axis, "partition")
     places = np.atleast_1d(np.asarray(kth))
-    (along,) = (x.shape[i] for i in range(x.ndim) if i == number % max(x.ndim, 1)) or (1,)
+    along = x.shape[_moves.normal_axes(number, x.ndim)[0]]
     if places.dtype.kind not in "iu" or places.ndim != 1:
         raise ShapeError(f"np.partition: kth = {kth!r}: give whole numbers")
     if np.any(places < -along) or np.any(places >= along):
@@ -78,7 +76,7 @@ def _partition(a: Any, kth: Any, axis: Any = -1, kind: Any = "introselect", orde
 
 
 def _median(
-    a: Any, axis: Any = None, out: Any = None, overwrite_input: Any = False, keepdims: Any = False
+    a: EncryptedArray, axis: Any = None, out: Any = None, overwrite_input: Any = False, keepdims: Any = False
 ) -> EncryptedArray:
     _none("median", out=out)
     return _kept(_ordered.median(*_line(a, axis, "median")), a, axis, keepdims)
@@ -86,7 +84,12 @@ def _median(
 
 def _extreme(name: str, call: Callable[..., EncryptedArray]) -> Callable[..., EncryptedArray]:
     def extreme(
-        a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, initial: Any = None, where: Any = None
+        a: EncryptedArray,
+        axis: Any = None,
+        out: Any = None,
+        keepdims: Any = False,
+        initial: Any = None,
+        where: Any = None,
     ) -> EncryptedArray:
         _none(name, out=out, initial=initial, where=where)
         return _kept(call(*_line(a, axis, name)), a, axis, keepdims)
@@ -95,7 +98,7 @@ def _extreme(name: str, call: Callable[..., EncryptedArray]) -> Callable[..., En
 
 
 def _place(name: str, sign: int) -> Callable[..., EncryptedArray]:
-    def place(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> EncryptedArray:
+    def place(a: EncryptedArray, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> EncryptedArray:
         _none(name, out=out)
         x, number = _line(a, axis, name)
         return _kept(numeric.argmax(x if sign > 0 else -x, number), a, axis, keepdims)
@@ -104,7 +107,7 @@ def _place(name: str, sign: int) -> Callable[..., EncryptedArray]:
 
 
 def _sum(
-    a: Any,
+    a: EncryptedArray,
     axis: Any = None,
     dtype: Any = None,
     out: Any = None,
@@ -113,18 +116,18 @@ def _sum(
     where: Any = None,
 ) -> EncryptedArray:
     _none("sum", dtype=dtype, out=out, initial=initial, where=where)
-    return _encrypted(a, "sum").sum(axis, bool(keepdims))
+    return a.sum(axis, bool(keepdims))
 
 
 def _mean(
-    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, *, where: Any = None
+    a: EncryptedArray, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, *, where: Any = None
 ) -> EncryptedArray:
     _none("mean", dtype=dtype, out=out, where=where)
-    return _encrypted(a, "mean").mean(axis, bool(keepdims))
+    return a.mean(axis, bool(keepdims))
 
 
 def _var(
-    a: Any,
+    a: EncryptedArray,
     axis: Any = None,
     dtype: Any = None,
     out: Any = None,
@@ -136,22 +139,21 @@ def _var(
     correction: Any = None,
 ) -> EncryptedArray:
     _none("var", dtype=dtype, out=out, where=where, mean=mean, correction=correction)
-    return _encrypted(a, "var").var(axis, ddof, bool(keepdims))
+    return a.var(axis, ddof, bool(keepdims))
 
 
-def _reshape(a: Any, shape: Any, order: Any = "C", *, copy: Any = None) -> EncryptedArray:
+def _reshape(a: EncryptedArray, shape: Any, order: Any = "C", *, copy: Any = None) -> EncryptedArray:
     if order != "C":
         raise DtypeError(f"np.reshape: order {order!r}: encrypted arrays are row-major")
-    return _encrypted(a, "reshape").reshape(*((shape,) if isinstance(shape, (int, np.integer)) else tuple(shape)))
+    return a.reshape(*((shape,) if isinstance(shape, (int, np.integer)) else tuple(shape)))
 
 
-def _transpose(a: Any, axes: Any = None) -> EncryptedArray:
-    return _encrypted(a, "transpose").transpose(*(() if axes is None else tuple(axes)))
+def _transpose(a: EncryptedArray, axes: Any = None) -> EncryptedArray:
+    return a.transpose(*(() if axes is None else tuple(axes)))
 
 
-def _roll(a: Any, shift: Any, axis: Any = None) -> EncryptedArray:
-    x = _encrypted(a, "roll")
-    return x.ravel().roll(shift, 0).reshape(x.shape) if axis is None else x.roll(shift, axis)
+def _roll(a: EncryptedArray, shift: Any, axis: Any = None) -> EncryptedArray:
+    return a.ravel().roll(shift, 0).reshape(a.shape) if axis is None else a.roll(shift, axis)
 
 
 FUNCTIONS: dict[Any, Callable[..., EncryptedArray]] = {
