@@ -45,7 +45,7 @@ def test_rows_in_several_ciphertexts_are_one_row(deep, rng, shape, axis):
     x = deep.encrypt(a)
     assert x.ciphertexts > 1
     powers = np.exp(a)
-    shares = lw.softmax(x, axis=axis, bound=1)
+    shares = lw.softmax(x, axis=axis, bound=1, error=2**-24)
     assert worst(deep.decrypt(shares) * a.shape[axis], powers / powers.mean(axis=axis, keepdims=True)) < 2**-10
     variance = a.var(axis=axis, keepdims=True)
     normal = lw.layer_norm(x, axis=axis, variance=(0.9 * variance.min(), 1.1 * variance.max()))
@@ -53,6 +53,13 @@ def test_rows_in_several_ciphertexts_are_one_row(deep, rng, shape, axis):
     assert worst(deep.decrypt(normal), wanted) < 2**-10
     # What is left computes on.
     assert worst(deep.decrypt(shares.sum(axis=axis)), 1) < 2**-9
+    # Levels and error were known before there was a value.
+    planned = lw.record(
+        lambda x: lw.softmax(x, axis=axis, bound=1, error=2**-24), lw.like(shape, bound=1.0), context=deep
+    )
+    assert planned.facts["levels_left"] == shares.level
+    measured = -np.log2(np.mean(np.abs(deep.decrypt(shares) - powers / powers.sum(axis=axis, keepdims=True))))
+    assert shares.expected_bits - 1 < measured
 
 
 def test_extremes_are_found_between_ciphertexts(deep, rng):
@@ -84,7 +91,14 @@ def test_plans_count_rows_of_many_ciphertexts():
     short = lw.record(lambda x: lw.softmax(x, bound=1), lw.like((1000,), bound=1.0))
     long = of(lw.softmax, bound=1)
     assert long.operations == short.operations == ["bounded_by", "softmax"]
+    assert long.facts["levels_left"] == short.facts["levels_left"]
     assert len(long.facts["keys"]) > len(short.facts["keys"])
+    assert lw.plan(long).precision_bits["predicted"] > 20
+    # Seven ciphertexts of 16,384: three rounds between them, fourteen inside of one, and their bootstrappings.
+    greatest = [lw.record(lw.amax, lw.like((n,), bound=1.0), preset="boot-n15") for n in (16_384, 100_000)]
+    nodes = [recorded.facts["nodes"] for recorded in greatest]
+    assert greatest[1].params.bootstraps
+    assert 1.1 * nodes[0] < nodes[1] < 2 * nodes[0]
     assert of(lw.layer_norm, variance=(0.2, 0.5)).operations[-1] == "layer_norm"
     with pytest.raises(lw.EncodeError, match="the index among 100000 values would be wrong"):
         of(lw.argmax)
@@ -131,3 +145,8 @@ def test_mistakes_in_intervals_are_told(deep):
         lw.softmax(deep.encrypt([0.5, np.inf]), bound=1)
     with pytest.raises(lw.LevelError):
         lw.amax(long)
+    # A value beyond the stated bound, in the last of three ciphertexts.
+    beyond = np.zeros(3000)
+    beyond[2500] = 6.0
+    with pytest.raises(lw.DecryptError, match="inputs beyond a promised bound"):
+        deep.decrypt(lw.softmax(deep.encrypt(beyond), bound=1))
