@@ -27,9 +27,10 @@ Operand = Any
 class EncryptedArray:
     """An encrypted array of any shape; made by :meth:`limbwise.Context.encrypt`.
 
-    ``+ - * @ **`` work with encrypted arrays, NumPy arrays and numbers, and broadcast as NumPy does. Levels, scales and
-    bootstrapping are managed. Experts say :meth:`multiply`, :meth:`relinearize`, :meth:`rescale`, :meth:`drop_level`,
-    :meth:`rotate_slots`, :meth:`conj` and :meth:`bootstrap`, and see :attr:`level`, :attr:`log_scale` and :attr:`parts`.
+    ``+ - * @ **`` work with encrypted arrays, NumPy arrays and numbers, and broadcast as NumPy does. ``np.sort``, ``np.sum``
+    and other functions of NumPy's reach ours. Levels, scales and bootstrapping are managed. Experts say :meth:`multiply`,
+    :meth:`relinearize`, :meth:`rescale`, :meth:`drop_level`, :meth:`rotate_slots`, :meth:`conj` and :meth:`bootstrap`, and
+    see :attr:`level`, :attr:`log_scale` and :attr:`parts`.
     """
 
     __array_ufunc__ = None  # NumPy leaves operators with arrays to this class

@@ -132,6 +132,8 @@ def top_k(
 ) -> tuple[EncryptedArray, EncryptedArray]:
     """Return the k greatest values along an axis, the greatest first, and their indices, as PyTorch's ``topk``.
 
+    Stages of the network that no wanted value needs are left out: for small k few are left.
+
     Args:
         x: encrypted, real.
         k: how many, from 1 to the length of the axis.

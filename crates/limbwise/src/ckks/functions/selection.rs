@@ -143,10 +143,11 @@ fn needed(ways: usize, t: u32, wanted: Selection) -> Vec<bool> {
         return needed;
     }
     let stages: Vec<_> = network.stages.iter().map(|stage| exchanges(&network, stage)).collect();
+    let cases = cases([ways, count], wanted);
     for stage in (0..stages.len()).rev() {
         needed[stage] = false;
         let left: Vec<_> = stages.iter().zip(&needed).filter_map(|(pairs, needed)| needed.then_some(pairs)).collect();
-        needed[stage] = !sorts(&left, [ways, count], wanted);
+        needed[stage] = !cases.iter().all(|case| case.is_right_after(&left, wanted));
     }
     needed
 }
@@ -172,23 +173,41 @@ fn exchange(words: &mut [u64], pairs: &[[usize; 2]]) {
     }
 }
 
-/// Whether stages make the wanted outputs right for all beginnings of the blocks.
-fn sorts(stages: &[&Vec<[usize; 2]>], [ways, count]: [usize; 2], wanted: Selection) -> bool {
+/// Up to 64 arrays of zeros and ones: a word for each position, and how many zeros each array has.
+struct Case {
+    words: Vec<u64>,
+    zeros: Vec<usize>,
+}
+
+impl Case {
+    /// Whether stages make the wanted outputs right.
+    fn is_right_after(&self, stages: &[&Vec<[usize; 2]>], wanted: Selection) -> bool {
+        let mut words = self.words.clone();
+        stages.iter().for_each(|pairs| exchange(&mut words, pairs));
+        wanted.is_right(&words, &self.zeros)
+    }
+}
+
+/// All beginnings of the blocks that a merge may meet.
+fn cases([ways, count]: [usize; 2], wanted: Selection) -> Vec<Case> {
     let block = count / ways;
     let digits = wanted.most_zeros(block) + 1;
     let states = (0..ways).fold(1, |all, _| all * digits);
-    (0..states).step_by(64).all(|from| {
-        let zeros_of = |state: usize, part: usize| (0..part).fold(state, |left, _| left / digits) % digits;
-        let states = from..(from + 64).min(states);
-        let word = |p: usize| {
-            let ones = states.clone().map(|state| u64::from(p % block >= zeros_of(state, p / block)));
-            ones.enumerate().fold(0, |word, (bit, one)| word | one << bit)
-        };
-        let mut words: Vec<u64> = (0..count).map(word).collect();
-        stages.iter().for_each(|pairs| exchange(&mut words, pairs));
-        let zeros: Vec<usize> = states.map(|state| (0..ways).map(|part| zeros_of(state, part)).sum()).collect();
-        wanted.is_right(&words, &zeros)
-    })
+    let case = |from: usize| {
+        let (mut words, mut zeros) = (vec![0; count], Vec::new());
+        for (bit, state) in (from..(from + 64).min(states)).enumerate() {
+            let mut left = state;
+            let mut of_all = 0;
+            for part in 0..ways {
+                let of_block = left % digits;
+                words[part * block + of_block..(part + 1) * block].iter_mut().for_each(|word| *word |= 1 << bit);
+                (left, of_all) = (left / digits, of_all + of_block);
+            }
+            zeros.push(of_all);
+        }
+        Case { words, zeros }
+    };
+    (0..states).step_by(64).map(case).collect()
 }
 
 #[cfg(test)]
@@ -242,10 +261,10 @@ mod tests {
                 for from in (0..1u64 << network.count).step_by(64) {
                     let states = from..(from + 64).min(1 << network.count);
                     let bit = |p: usize| states.clone().enumerate().fold(0, |w, (b, state)| w | (state >> p & 1) << b);
-                    let mut words: Vec<u64> = (0..network.count).map(bit).collect();
-                    stages.iter().for_each(|pairs| exchange(&mut words, pairs));
-                    let zeros: Vec<_> = states.map(|state| network.count - state.count_ones() as usize).collect();
-                    assert!(wanted.is_right(&words, &zeros), "{wanted:?} of {}, {} ways", network.count, network.ways);
+                    let words = (0..network.count).map(bit).collect();
+                    let zeros = states.clone().map(|state| network.count - state.count_ones() as usize).collect();
+                    let right = Case { words, zeros }.is_right_after(&stages.iter().collect::<Vec<_>>(), wanted);
+                    assert!(right, "{wanted:?} of {}, {} ways", network.count, network.ways);
                 }
             }
         }
@@ -253,8 +272,10 @@ mod tests {
         let mut network = full(2, 16);
         network.stages.pop();
         let stages: Vec<_> = network.stages[6..].iter().map(|stage| exchanges(&network, stage)).collect();
-        assert!(!sorts(&stages.iter().collect::<Vec<_>>(), [2, 16], Selection::First(16)));
-        assert!(sorts(&stages.iter().collect::<Vec<_>>(), [2, 16], Selection::Middle(16)));
+        let right = |wanted| {
+            cases([2, 16], wanted).iter().all(|c| c.is_right_after(&stages.iter().collect::<Vec<_>>(), wanted))
+        };
+        assert!(!right(Selection::First(16)) && right(Selection::Middle(16)));
     }
 
     /// Stages and comparisons of the whole network, and of what is left for the first values and for the middle.

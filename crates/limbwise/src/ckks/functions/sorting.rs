@@ -8,6 +8,7 @@
 use super::{
     Axis, Comparison, Group, Network, NetworkKind, Rows, Selection, Sorter, Stage,
     composed::{Ready, inside, known, noiseless},
+    network::power,
     sorter::hops,
 };
 use crate::{
@@ -312,6 +313,8 @@ fn networks(axis: Axis, wanted: Sorted) -> Vec<Network> {
         Sorted::Values(first) | Sorted::Places(first) => Selection::First(first.min(axis.length)),
         Sorted::Median => Selection::Middle(axis.length),
     };
+    // Networks are tried while they are made: those that have no room are not.
+    let has_room = |ways: &usize| power(*ways, count).is_some_and(|power| ways.pow(power) <= axis.extent);
     let of_ways = |ways| match selection {
         Selection::First(first) if first >= axis.length => Network::new(NetworkKind::KWay(ways), count),
         _ => Network::selecting(ways, count, selection),
@@ -320,7 +323,7 @@ fn networks(axis: Axis, wanted: Sorted) -> Vec<Network> {
         Selection::First(first) if first < axis.length => Network::halving(count, first),
         _ => None,
     };
-    (2..=5).filter_map(of_ways).chain(halving).filter(|network| fits(network, axis)).collect()
+    (2..=5).filter(has_room).filter_map(of_ways).chain(halving).filter(|network| fits(network, axis)).collect()
 }
 
 /// Whether there is room for a network in the rows of an axis.
