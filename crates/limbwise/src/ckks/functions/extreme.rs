@@ -24,11 +24,11 @@ const INDEX_ERROR: f64 = 0.25;
 /// What is asked of the greatest values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Greatest {
-    /// The values, at place 0 of their rows.
+    /// The values, at place 0 of their rows; of rows in several messages in one message for each.
     Value,
     /// One where they are, zero elsewhere.
     OneHot,
-    /// Their indices, at place 0 of their rows.
+    /// Their indices, as the values.
     Index,
 }
 
