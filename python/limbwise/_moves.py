@@ -231,20 +231,7 @@ def _sum_of_messages(x: EncryptedArray, axis: int) -> EncryptedArray:
             order = np.argsort([*sorted(known), *kept])
             total = native.gather(native.stack([summed, native.gather(total, kept)]), order.tolist())
     assert total is not None
-    above = apart * slots
-
-    def lower(s: int) -> int:
-        return s // over if s > stride and s >= above else s
-
-    strides = [lower(s) for s in layout.strides]
-    extents = list(layout.extents)
-    extents[axis] = within
-    if within == 1:
-        strides[axis] = 1
-    dead = tuple((lower(s), e) for s, e in layout.dead)
-    # Of the axis, only what is within a message is left: its padding is zero, so its length is all of it.
-    shape = (*x.shape[:axis], within, *x.shape[axis + 1 :])
-    return x._with(total, Layout(shape, tuple(strides), tuple(extents), slots, total.batch, dead, layout.clean))
+    return x._with(total, layout.folded(axis))
 
 
 def reshape(x: EncryptedArray, shape: tuple[int, ...]) -> EncryptedArray:

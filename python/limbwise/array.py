@@ -27,9 +27,10 @@ Operand = Any
 class EncryptedArray:
     """An encrypted array of any shape; made by :meth:`limbwise.Context.encrypt`.
 
-    ``+ - * @ **`` work with encrypted arrays, NumPy arrays and numbers, and broadcast as NumPy does. Levels, scales and
-    bootstrapping are managed. Experts say :meth:`multiply`, :meth:`relinearize`, :meth:`rescale`, :meth:`drop_level`,
-    :meth:`rotate_slots`, :meth:`conj` and :meth:`bootstrap`, and see :attr:`level`, :attr:`log_scale` and :attr:`parts`.
+    ``+ - * @ **`` work with encrypted arrays, NumPy arrays and numbers, and broadcast as NumPy does. ``np.sort``, ``np.sum``
+    and other functions of NumPy's reach ours. Levels, scales and bootstrapping are managed. Experts say :meth:`multiply`,
+    :meth:`relinearize`, :meth:`rescale`, :meth:`drop_level`, :meth:`rotate_slots`, :meth:`conj` and :meth:`bootstrap`, and
+    see :attr:`level`, :attr:`log_scale` and :attr:`parts`.
     """
 
     __array_ufunc__ = None  # NumPy leaves operators with arrays to this class
@@ -128,6 +129,15 @@ class EncryptedArray:
         raise DtypeError(
             "an encrypted array is no NumPy array: decrypt it first, or use its own methods and lw's functions"
         )
+
+    def __array_function__(self, function: Callable[..., Any], types: Any, args: Any, kwargs: Any) -> Any:
+        """Carry out a function of NumPy's: by ours of that name, else by what NumPy makes of our methods."""
+        from limbwise._numpy import FUNCTIONS
+
+        ours = FUNCTIONS.get(function)
+        if ours is None:
+            return function._implementation(*args, **kwargs)  # type: ignore[attr-defined]
+        return ours(*args, **kwargs)
 
     def __iter__(self) -> Any:
         return (self[i] for i in range(len(self)))

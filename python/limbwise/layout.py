@@ -102,6 +102,30 @@ class Layout:
                 strides[axis], extents[axis] = self.strides[old], self.extents[old]
         return replace(self, shape=shape, strides=tuple(strides), extents=tuple(extents))
 
+    def folded(self, axis: int) -> Layout:
+        """Return the layout after the messages of an axis were combined slot by slot, one message for each of its rows.
+
+        The part of the axis inside a message remains, without padding.
+        """
+        stride, extent = self.strides[axis], self.extents[axis]
+        within = min(extent, max(self.slots // stride, 1))
+        over, apart = extent // within, max(stride // self.slots, 1)
+        if over == 1:
+            return self
+
+        def lower(s: int) -> int:
+            return s // over if s >= stride * extent else s
+
+        def with_axis(values: Shape, value: int) -> Shape:
+            return (*values[:axis], value, *values[axis + 1 :])
+
+        # A message of the batch that holds part 0 of a row is never left out before another of the row.
+        batch = sum(message // apart % over == 0 for message in range(self.batch))
+        strides = with_axis(tuple(lower(s) for s in self.strides), 1 if within == 1 else stride)
+        dead = tuple((lower(s), e) for s, e in self.dead)
+        shape, extents = with_axis(self.shape, within), with_axis(self.extents, within)
+        return replace(self, shape=shape, strides=strides, extents=extents, batch=batch, dead=dead)
+
     def permuted(self, order: tuple[int, ...]) -> Layout:
         """Return the layout with its axes in another order; values stay in place."""
         shape, strides, extents = (tuple(v[i] for i in order) for v in (self.shape, self.strides, self.extents))

@@ -16,7 +16,7 @@ import numpy as np
 from limbwise import _moves
 from limbwise._limbwise import Function
 from limbwise.array import EncryptedArray
-from limbwise.errors import EncodeError, ShapeError
+from limbwise.errors import EncodeError
 from limbwise.functions import _added, _real, _sign
 from limbwise.layout import Layout
 
@@ -73,17 +73,12 @@ def _mapped(x: EncryptedArray, function: Function, low: float, high: float, name
     return x._context._checked(result, name)
 
 
-def _rows(x: EncryptedArray, axis: int, name: str) -> tuple[int, Place, list[Place]]:
+def _rows(x: EncryptedArray, axis: int) -> tuple[int, Place, list[Place]]:
     """Return the number of an axis, its place, and those of the other axes and of leftovers."""
     (number,) = _moves.normal_axes(axis, x.ndim)
     layout = x._layout
     places = list(zip(layout.strides, layout.extents, layout.shape, strict=True))
-    stride, extent, length = along = places.pop(number)
-    if stride * extent > layout.slots:
-        raise ShapeError(
-            f"{name} along axis {axis} of shape {x.shape}: {length} values lie in several ciphertexts of {layout.slots} "
-            "slots: choose parameters with more slots, another axis, or parts of the array"
-        )
+    along = places.pop(number)
     return number, along, [*(p for p in places if p[1] > 1), *((s, e, 1) for s, e in layout.dead)]
 
 
@@ -188,6 +183,8 @@ def log(x: EncryptedArray, *, interval: tuple[float, float], error: float = 2**-
 def softmax(x: EncryptedArray, axis: int = -1, *, bound: float | None = None, error: float = 2**-12) -> EncryptedArray:
     """Evaluate ``exp(x) / exp(x).sum(axis)``, as ``scipy.special.softmax``.
 
+    Results along n values are of the size of 1/n; noise is not, so of a long axis few bits are left (``expected_bits``).
+
     Args:
         x: encrypted, real, all values from −bound to bound.
         axis: along which the results add up to one.
@@ -197,7 +194,7 @@ def softmax(x: EncryptedArray, axis: int = -1, *, bound: float | None = None, er
     x = _real(x, "softmax")
     most = float(x.bound if bound is None else bound)
     x = _bounded(_moves.quiet(x), most)
-    _, along, others = _rows(x, axis, "softmax")
+    _, along, others = _rows(x, axis)
     function = Function.softmax(along, others, most, error)
     return x._context._checked(x._with(x._native.apply(x._held, function), replace(x._layout, clean=True)), "softmax")
 
@@ -217,7 +214,7 @@ def layer_norm(
     x = _real(x, "layer_norm")
     low, high = _ends(variance, "layer_norm")
     x = _moves.quiet(x)
-    _, along, others = _rows(x, axis, "layer_norm")
+    _, along, others = _rows(x, axis)
     function = Function.layer_norm(along, others, (low, high), eps, error)
     return x._context._checked(
         x._with(x._native.apply(x._held, function), replace(x._layout, clean=True)), "layer_norm"
@@ -236,7 +233,7 @@ def _greatest(
     width = float(bound or 2 * x.bound)
     if not (math.isfinite(width) and width > 0):
         raise EncodeError(f"{name}: bound {bound!r}: give one positive number")
-    number, along, others = _rows(x, axis, name)
+    number, along, others = _rows(x, axis)
     # What fills padding is below all values, by twice their bound at most.
     whole = max(width, 2 * x.bound) if x._layout.padded or x._layout.dead else width
     function = Function.extreme(along, others, wanted, whole, gap * width, error)
@@ -244,7 +241,8 @@ def _greatest(
     if wanted == "one-hot":
         layout = replace(x._layout, clean=not x._layout.padded)
     else:
-        layout = _without(x._layout, number, everywhere=along[0] * along[1] == x._layout.slots)
+        folded = x._layout.folded(number)
+        layout = _without(folded, number, everywhere=along[0] * along[1] >= x._layout.slots)
         layout = replace(layout, clean=not layout.padded)
     return x._context._checked(x._with(held, layout), name)
 
@@ -263,7 +261,9 @@ def amax(
     error: float = 1 / 128,
     keepdims: bool = False,
 ) -> EncryptedArray:
-    """Return the greatest value along an axis, by log₂ n rounds of :func:`maximum`.
+    """Return the greatest value along an axis, by log₂ n rounds of :func:`maximum`; ``numpy.max`` comes here too.
+
+    An axis that lies in several ciphertexts is compared ciphertext by ciphertext first.
 
     Args:
         x: encrypted, real.
@@ -302,7 +302,8 @@ def argmax(
 ) -> EncryptedArray:
     """Return the place of the greatest value along an axis, or 1 there and 0 elsewhere.
 
-    Values within ``gap·bound`` of the greatest count as well: with two greatest, the places add up.
+    Values within ``gap·bound`` of the greatest count as well: with two greatest, the places add up. A place is wrong by a
+    quarter at most, and by noise.
 
     Args:
         x: encrypted, real.
@@ -311,5 +312,8 @@ def argmax(
         gap: how far the greatest stands out, as a part of the bound. Its maximum is found four times as finely.
         error: the largest error of the ones and zeros.
         one_hot: whether the ones and zeros are returned, in the shape of x, instead of the place.
+
+    Raises:
+        EncodeError: an axis so long that noise hides the place.
     """
     return _greatest(x, axis, "one-hot" if one_hot else "index", bound, gap, error, "argmax")

@@ -43,8 +43,13 @@ def _sorted(
     low, high = _interval(x, how.pop("interval"))
     if not 0 < how["gap"] < 1:
         raise EncodeError(f"{name}: gap {how['gap']!r}: choose a part of the interval, between 0 and 1")
-    number, along, others = _rows(x, axis, name)
+    number, along, others = _rows(x, axis)
     length = x.shape[number]
+    if along[0] * along[1] > x._layout.slots:
+        raise ShapeError(
+            f"{name} along axis {axis} of shape {x.shape}: {length} values lie in several ciphertexts of "
+            f"{x._layout.slots} slots: choose parameters with more slots, another axis, or parts of the array"
+        )
     first = length if first is None else first
     params = x._context.params
     function = Function.sort(params, along, others, wanted=wanted, first=first, interval=(low, high), **how)
@@ -126,6 +131,8 @@ def top_k(
     gap: float = 1 / 32,
 ) -> tuple[EncryptedArray, EncryptedArray]:
     """Return the k greatest values along an axis, the greatest first, and their indices, as PyTorch's ``topk``.
+
+    Stages of the network that no wanted value needs are left out: for small k few are left.
 
     Args:
         x: encrypted, real.

@@ -37,6 +37,73 @@ def test_softmax_and_layer_norm_work_along_axes(deep, rng):
     assert worst(deep.decrypt(lw.layer_norm(x, variance=(0.3, 4))), wanted) < 2**-10
 
 
+@pytest.mark.parametrize(
+    ("shape", "axis"), [((3000,), 0), ((2, 1500), 1), ((5, 700), 0), ((2, 600, 2), 1), ((1, 2050), 1)]
+)
+def test_rows_in_several_ciphertexts_are_one_row(deep, rng, shape, axis):
+    a = rng.uniform(-1, 1, shape)
+    x = deep.encrypt(a)
+    assert x.ciphertexts > 1
+    powers = np.exp(a)
+    shares = lw.softmax(x, axis=axis, bound=1, error=2**-24)
+    assert worst(deep.decrypt(shares) * a.shape[axis], powers / powers.mean(axis=axis, keepdims=True)) < 2**-10
+    variance = a.var(axis=axis, keepdims=True)
+    normal = lw.layer_norm(x, axis=axis, variance=(0.9 * variance.min(), 1.1 * variance.max()))
+    wanted = (a - a.mean(axis=axis, keepdims=True)) / np.sqrt(variance + 1e-5)
+    assert worst(deep.decrypt(normal), wanted) < 2**-10
+    # What is left computes on.
+    assert worst(deep.decrypt(shares.sum(axis=axis)), 1) < 2**-9
+    # Levels and error were known before there was a value.
+    planned = lw.record(
+        lambda x: lw.softmax(x, axis=axis, bound=1, error=2**-24), lw.like(shape, bound=1.0), context=deep
+    )
+    assert planned.facts["levels_left"] == shares.level
+    measured = -np.log2(np.mean(np.abs(deep.decrypt(shares) - powers / powers.sum(axis=axis, keepdims=True))))
+    assert shares.expected_bits - 1 < measured
+
+
+def test_extremes_are_found_between_ciphertexts(deep, rng):
+    # Rows of three values, which lie in three ciphertexts; then two rows of ciphertexts.
+    for shape, axis in [((3, 1024), 0), ((2, 3, 600), 1)]:
+        others = [n for i, n in enumerate(shape) if i != axis]
+        a = np.stack([rng.permutation(3) / 3 - 0.5 for _ in range(int(np.prod(others)))])
+        a = np.moveaxis(a.reshape(*others, 3), -1, axis)
+        x = deep.encrypt(a)
+        assert x.ciphertexts >= 3
+        greatest = lw.amax(x, axis=axis, bound=1, gap=1 / 8)
+        assert greatest.shape == tuple(others)
+        assert worst(deep.decrypt(greatest), a.max(axis=axis)) < 0.02
+        assert worst(deep.decrypt(greatest + 1.0), a.max(axis=axis) + 1.0) < 0.02
+        least = lw.amin(x, axis=axis, bound=1, gap=1 / 8, keepdims=True)
+        assert worst(deep.decrypt(least), a.min(axis=axis, keepdims=True)) < 0.02
+        where = lw.argmax(x, axis=axis, bound=1, gap=1 / 4, error=1 / 32)
+        assert worst(deep.decrypt(where), a.argmax(axis=axis)) < 0.3
+        hot = lw.argmax(x, axis=axis, bound=1, gap=1 / 4, error=1 / 32, one_hot=True)
+        assert worst(deep.decrypt(hot), a == a.max(axis=axis, keepdims=True)) < 1 / 16
+
+
+def test_plans_count_rows_of_many_ciphertexts():
+    """A hundred thousand values in four ciphertexts: no value and no key."""
+
+    def of(function, **how):
+        return lw.record(lambda x: function(x, **how), lw.like((100_000,), bound=1.0))
+
+    short = lw.record(lambda x: lw.softmax(x, bound=1), lw.like((1000,), bound=1.0))
+    long = of(lw.softmax, bound=1)
+    assert long.operations == short.operations == ["bounded_by", "softmax"]
+    assert long.facts["levels_left"] == short.facts["levels_left"]
+    assert len(long.facts["keys"]) > len(short.facts["keys"])
+    assert lw.plan(long).precision_bits["predicted"] > 20
+    # Seven ciphertexts of 16,384: three rounds between them, fourteen inside of one, and their bootstrappings.
+    greatest = [lw.record(lw.amax, lw.like((n,), bound=1.0), preset="boot-n15") for n in (16_384, 100_000)]
+    nodes = [recorded.facts["nodes"] for recorded in greatest]
+    assert greatest[1].params.bootstraps
+    assert 1.1 * nodes[0] < nodes[1] < 2 * nodes[0]
+    assert of(lw.layer_norm, variance=(0.2, 0.5)).operations[-1] == "layer_norm"
+    with pytest.raises(lw.EncodeError, match="the index among 100000 values would be wrong"):
+        of(lw.argmax)
+
+
 def test_extremes_are_found_along_an_axis(deep, rng):
     ctx = deep
     # No two values of a row are nearer than a sixteenth.
@@ -69,3 +136,17 @@ def test_mistakes_in_intervals_are_told(deep):
         lw.log(x, interval=(1e-6, 1))
     with pytest.raises(lw.EncodeError, match="subtract a mean"):
         lw.softmax(x, bound=50)
+    long = deep.encrypt(np.linspace(-1, 1, 3000))
+    with pytest.raises(lw.ShapeError, match="axis 1 of an array of 1 axes"):
+        lw.softmax(long, axis=1)
+    with pytest.raises(lw.ShapeError, match="axis -2 of an array of 1 axes"):
+        lw.amax(long, axis=-2)
+    with pytest.raises(lw.EncodeError, match="only finite numbers"):
+        lw.softmax(deep.encrypt([0.5, np.inf]), bound=1)
+    with pytest.raises(lw.LevelError):
+        lw.amax(long)
+    # A value beyond the stated bound, in the last of three ciphertexts.
+    beyond = np.zeros(3000)
+    beyond[2500] = 6.0
+    with pytest.raises(lw.DecryptError, match="inputs beyond a promised bound"):
+        deep.decrypt(lw.softmax(deep.encrypt(beyond), bound=1))

@@ -118,3 +118,67 @@ def test_a_plan_bootstraps_where_levels_end():
     assert len(recorded.facts["keys"]) > 20
     few = lw.record(lambda x: lw.sort(x, interval=(0, 1), gap=1 / 8), lw.like((4, 4), bound=1.0))
     assert not few.params.bootstraps
+
+
+def test_the_first_values_take_fewer_stages_than_a_sort(deep, rng):
+    """Without bootstrapping: the two greatest of sixteen are as deep as three sorters, all of them as deep as five."""
+    a = rng.permutation(16) / 16
+    x = deep.encrypt(a)
+    with pytest.raises(lw.LevelError, match="sort needs level"):
+        lw.sort(x, interval=(0, 1), gap=1 / 4)
+    values, indices = lw.top_k(x, 1, interval=(0, 1), gap=1 / 18)
+    assert worst(deep.decrypt(values), a.max()) < 0.02
+    assert np.round(deep.decrypt(indices))[0] == a.argmax()
+
+
+def test_functions_of_numpy_are_ours(deep, rng):
+    a = rows(rng, (3, 4)) * 2 - 1
+    x = deep.encrypt(a).bounded_by(1)
+    assert worst(deep.decrypt(np.sort(x)), np.sort(a)) < 0.05
+    assert worst(deep.decrypt(np.sort(x, axis=0)), np.sort(a, axis=0)) < 0.05
+    assert np.array_equal(np.round(deep.decrypt(np.argsort(x, axis=1))), np.argsort(a, axis=1))
+    parted = deep.decrypt(np.partition(x, 2, axis=1))
+    assert worst(parted[:, 2], np.partition(a, 2, axis=1)[:, 2]) < 0.05
+    assert np.all(parted[:, :2] <= parted[:, 2:3] + 0.05)
+    assert worst(deep.decrypt(np.median(x, axis=1)), np.median(a, axis=1)) < 0.05
+    assert worst(deep.decrypt(np.median(x, axis=1, keepdims=True)), np.median(a, axis=1, keepdims=True)) < 0.05
+    assert worst(deep.decrypt(np.max(x, axis=0)), a.max(axis=0)) < 0.1
+    assert worst(deep.decrypt(np.min(x, axis=0, keepdims=True)), a.min(axis=0, keepdims=True)) < 0.1
+    # All values as one axis.
+    few = deep.encrypt(a[:2, :2]).bounded_by(1)
+    assert worst(deep.decrypt(np.sort(few, axis=None)), np.sort(a[:2, :2], axis=None)) < 0.1
+    assert np.median(few, keepdims=True).shape == (1, 1)
+    # Those that were methods only.
+    assert worst(deep.decrypt(np.sum(x)), a.sum()) < 1e-4
+    assert worst(deep.decrypt(np.mean(x, axis=0, keepdims=True)), a.mean(axis=0, keepdims=True)) < 1e-4
+    assert worst(deep.decrypt(np.var(x, axis=1, ddof=1)), a.var(axis=1, ddof=1)) < 1e-4
+    assert worst(deep.decrypt(np.transpose(x)), a.T) < 1e-6
+    assert worst(deep.decrypt(np.reshape(x, (4, 3))), a.reshape(4, 3)) < 1e-5
+    assert worst(deep.decrypt(np.roll(x, 1, axis=1)), np.roll(a, 1, axis=1)) < 1e-5
+    assert np.shape(x) == (3, 4)
+
+
+def test_what_numpy_takes_and_encrypted_arrays_do_not_is_told(deep):
+    x = deep.encrypt(np.zeros((2, 3)))
+    for kind in ("stable", "mergesort"):
+        with pytest.raises(lw.DtypeError, match="is not stable"):
+            np.sort(x, kind=kind)
+    with pytest.raises(lw.DtypeError, match="takes no out"):
+        np.median(x, out=np.zeros(3))
+    with pytest.raises(lw.DtypeError, match="takes no dtype"):
+        np.sum(x, dtype=np.float32)
+    with pytest.raises(lw.ShapeError, match="of an array of 2 axes"):
+        np.sort(x, axis=2)
+    with pytest.raises(lw.ShapeError, match="give one number"):
+        np.median(x, axis=(0, 1))
+    with pytest.raises(lw.ShapeError, match="choose -3 to 2"):
+        np.partition(x, 3)
+    with pytest.raises(lw.ShapeError, match="give whole numbers"):
+        np.partition(x, 1.5)
+    # Whatever we have not is what it was: NumPy cannot read the values.
+    with pytest.raises(lw.DtypeError, match="is no NumPy array"):
+        np.cumsum(x)
+    with pytest.raises(lw.DtypeError, match="is no NumPy array"):
+        np.concatenate([x, x])
+    with pytest.raises(lw.DtypeError, match="takes no out"):
+        np.sum(np.zeros(3), out=x)

@@ -374,7 +374,7 @@ pub enum FunctionError {
     },
     /// An axis along which nothing can be computed.
     #[error(
-        "an axis of {length} values, {stride} slots apart, with room for {extent}: stride and room are powers of two, the values at least one and at most the room, and a row lies in one ciphertext: reshape, or compute on parts"
+        "an axis of {length} values, {stride} slots apart, with room for {extent}: stride and room are powers of two, the values at least one and at most the room; the ciphertexts have a place for each, and a row that is sorted lies in one of them: reshape, or compute on parts"
     )]
     Axis {
         /// Slots from a value to the next.
@@ -383,6 +383,16 @@ pub enum FunctionError {
         extent: usize,
         /// Values.
         length: usize,
+    },
+    /// An index that noise hides.
+    #[error(
+        "argmax: the index among {length} values would be wrong by {error:.1e} in the mean: take a shorter axis, such as the greatest of each part before, ones and zeros instead of the index, or parameters of more precision"
+    )]
+    Index {
+        /// Values of the axis.
+        length: usize,
+        /// Deviation of the index.
+        error: f64,
     },
     /// A bound that a function cannot work with.
     #[error("{function}: values up to {bound:e}: give a bound above 0 and below {most:e}; subtract a mean before")]

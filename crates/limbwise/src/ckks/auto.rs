@@ -92,6 +92,20 @@ impl<'a, D: Device> Auto<'a, D> {
         Ok(product)
     }
 
+    /// Ciphertexts as one batch, settled, at the lowest of their levels.
+    ///
+    /// # Errors
+    /// As [`Self::settle`].
+    ///
+    /// # Panics
+    /// As [`Evaluator::stack`].
+    pub fn stack(&self, all: &[Ciphertext<D>]) -> Result<Ciphertext<D>> {
+        let all = all.iter().map(|c| self.settle(c)).collect::<Result<Vec<_>>>()?;
+        let lowest = all.iter().map(|c| c.level).min().unwrap_or(0);
+        let at_level = all.iter().map(|c| self.scale_to(c, 1.0, lowest)).collect::<Result<Vec<_>>>()?;
+        Ok(self.eval.stack(&at_level))
+    }
+
     /// Settles both at the lower of their levels.
     fn align(&self, a: &Ciphertext<D>, b: &Ciphertext<D>) -> Result<(Ciphertext<D>, Ciphertext<D>)> {
         let (a, b) = (self.settle(a)?, self.settle(b)?);

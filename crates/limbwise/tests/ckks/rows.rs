@@ -61,7 +61,9 @@ fn every_row_is_sorted_and_says_where_its_values_were() {
     for (order, wanted) in [(Order::Ascending, Sorted::Places(6)), (Order::Descending, Sorted::Places(2))] {
         let keys = Keys { interval: [-2.0, 1.0], gap: 1.0 / 16.0, order };
         let sorting = Sorting::new(&rows, keys, wanted, policy).unwrap();
-        assert_eq!((sorting.network().ways, sorting.network().stages.len()), (2, 6));
+        // The first two are kept by halves: pairs, then two stages for each of two halvings.
+        let stages = if wanted == Sorted::Places(6) { 6 } else { 5 };
+        assert_eq!((sorting.network().ways, sorting.network().stages.len()), (2, stages));
         let got = values(&s, &sorting.apply(&auto, &x, &ready).unwrap());
         let first = if order == Order::Ascending { 6 } else { 2 };
         let mut left = [true; SLOTS];
@@ -114,6 +116,40 @@ fn short_rows_take_one_sorter_and_no_bootstrapping() {
             assert!((got - wanted).abs() < 0.02, "{length} values, place {place}: {got}, {wanted}");
         }
     }
+}
+
+#[test]
+fn the_first_values_and_medians_take_fewer_levels_than_a_sort() {
+    let s = session(16);
+    let auto = s.auto();
+    let keys = Keys { interval: [0.0, 1.0], gap: 1.0 / 18.0, order: Order::Ascending };
+    let policy = LevelPolicy { floor: 0, top: 16, bootstraps: true };
+    let rows = Rows::new(Axis { stride: 1, extent: 16, length: 16 }, &[]).unwrap();
+    let filled: Vec<f64> = (0..SLOTS).map(|p| ((p * 7 + p / 16 * 3) % 16) as f64 / 15.0).collect();
+    let x = encrypted(&s, &[real(filled.iter().copied())]).bounded_by(1.0);
+    let refreshed_by = |wanted| {
+        let (count, sorting) = (std::cell::Cell::new(0), Sorting::new(&rows, keys, wanted, policy).unwrap());
+        let ready = |x: &Ciphertext<Dev>, levels| {
+            count.set(count.get() + if x.level < levels { x.batch() } else { 0 });
+            refreshed(&s, x, levels)
+        };
+        let got = values(&s, &sorting.apply(&auto, &x, &ready).unwrap()).remove(0);
+        let network = sorting.network();
+        (got, [network.ways, network.stages.len(), network.comparisons(), sorting.levels(), count.get()])
+    };
+    let (sorted, whole) = refreshed_by(Sorted::Values(16));
+    for first in [1, 2, 4] {
+        let (got, counts) = refreshed_by(Sorted::Values(first));
+        assert!((2..5).all(|i| counts[i] < whole[i]), "{first}: {counts:?}, {whole:?}");
+        for (place, got) in got.iter().enumerate() {
+            let wanted = if place % 16 < first { (place % 16) as f64 / 15.0 } else { 0.0 };
+            assert!((got - wanted).abs() < 0.02, "first {first}, place {place}: {got}, {wanted}");
+        }
+    }
+    let (got, counts) = refreshed_by(Sorted::Median);
+    assert!((2..5).all(|i| counts[i] < whole[i]), "{counts:?}, {whole:?}");
+    assert!((0..SLOTS).step_by(16).all(|p| (got[p] - 0.5).abs() < 0.02));
+    assert!((0..SLOTS).all(|p| (sorted[p] - (p % 16) as f64 / 15.0).abs() < 0.02));
 }
 
 #[test]
@@ -215,4 +251,120 @@ fn functions_of_one_value_know_their_errors() {
         let expected = y.estimate.precision_bits();
         assert!((expected - 1.0..expected + 4.0).contains(&got), "{}: {got}, expected {expected}", function.name());
     }
+}
+
+/// Rows that lie in several messages, and messages that hold all of their places: 150 values in three of four messages of
+/// two rows, of which the last message is not there; and 3 values in three messages, 50 rows beside each other.
+fn long() -> [(Rows, usize); 2] {
+    let (along, above) = (Axis { stride: 1, extent: 256, length: 150 }, Axis { stride: 256, extent: 2, length: 2 });
+    let (across, beside) = (Axis { stride: 64, extent: 4, length: 3 }, Axis { stride: 1, extent: 64, length: 50 });
+    [(Rows::new(along, &[above]).unwrap(), 7), (Rows::new(across, &[beside]).unwrap(), 3)]
+}
+
+/// Values of each row in [−1, 0.6], and one of 1.
+fn long_row(number: usize, length: usize) -> Vec<f64> {
+    let value = |i: usize| -1.0 + 0.1 * ((i * 7 + number * 3) % 17) as f64;
+    let greatest = (number * 11 + length / 2) % length;
+    (0..length).map(|i| if i == greatest { 1.0 } else { value(i) }).collect()
+}
+
+/// Messages with rows, and the places and values of each row.
+struct Laid {
+    messages: Vec<Vec<Complex64>>,
+    places: Vec<Vec<usize>>,
+    rows: Vec<Vec<f64>>,
+}
+
+fn laid(rows: &Rows, batch: usize) -> Laid {
+    let Axis { stride, length, .. } = rows.axis();
+    let firsts = (0..batch * SLOTS).filter(|&place| rows.index(place) == Some(0));
+    let places: Vec<Vec<usize>> = firsts.map(|first| (0..length).map(|i| first + i * stride).collect()).collect();
+    let values: Vec<Vec<f64>> = (0..places.len()).map(|number| long_row(number, length)).collect();
+    let mut slots = vec![0.0; batch * SLOTS];
+    places.iter().flatten().zip(values.iter().flatten()).for_each(|(&place, &x)| slots[place] = x);
+    Laid { messages: slots.chunks(SLOTS).map(|message| real(message.iter().copied())).collect(), places, rows: values }
+}
+
+#[test]
+fn rows_in_several_messages_are_normal_and_add_up_to_one() {
+    let s = session(16);
+    let auto = s.auto();
+    let ready = |x: &Ciphertext<Dev>, _| auto.settle(x);
+    for (rows, batch) in long() {
+        let Laid { messages, places, rows: values_of } = laid(&rows, batch);
+        let x = encrypted(&s, &messages).bounded_by(1.0);
+        let softmax = Softmax::new(&rows, 1.0, 1e-3).unwrap();
+        let norm = LayerNorm::new(&rows, [0.1, 1.0], 1e-5, 1e-3).unwrap();
+        let (shares, normal) = (softmax.apply(&auto, &x, &ready).unwrap(), norm.apply(&auto, &x, &ready).unwrap());
+        let top = s.params.top_level();
+        assert_eq!([shares.level, normal.level], [top - softmax.levels(SLOTS), top - norm.levels(SLOTS)]);
+        assert_eq!([shares.batch(), normal.batch()], [batch; 2]);
+        let results = [values(&s, &shares).concat(), values(&s, &normal).concat()];
+        let mut left = vec![true; batch * SLOTS];
+        let mut twins = [vec![0.0; left.len()], vec![0.0; left.len()]];
+        for (row, x) in places.iter().zip(&values_of) {
+            let (count, total) = (x.len() as f64, x.iter().map(|x| x.exp()).sum::<f64>());
+            let mean = x.iter().sum::<f64>() / count;
+            let variance = x.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / count;
+            for (&place, x) in row.iter().zip(x) {
+                left[place] = false;
+                twins[0][place] = x.exp() / total;
+                twins[1][place] = (x - mean) / (variance + 1e-5).sqrt();
+                let errors = [0, 1].map(|i| (results[i][place] - twins[i][place]).abs());
+                assert!(errors[0] < 1e-3 * twins[0][place] + 1e-5, "softmax, place {place}: {errors:?}");
+                assert!(errors[1] < 3e-3, "layer_norm, place {place}: {errors:?}");
+            }
+        }
+        assert!((0..left.len()).filter(|&p| left[p]).all(|p| results.iter().all(|r| r[p].abs() < 1e-3)));
+    }
+}
+
+#[test]
+fn the_greatest_of_rows_in_several_messages_is_found() {
+    let s = session(16);
+    let auto = s.auto();
+    for (rows, batch) in long() {
+        let Laid { messages, places, rows: values_of } = laid(&rows, batch);
+        let x = encrypted(&s, &messages).bounded_by(1.0);
+        let refreshes = std::cell::Cell::new(0);
+        let ready = |x: &Ciphertext<Dev>, levels| {
+            refreshes.set(refreshes.get() + if x.level < levels { x.batch() } else { 0 });
+            refreshed(&s, x, levels)
+        };
+        let found = |wanted| {
+            let extreme = Extreme::new(&rows, wanted, [2.0, 0.35], 1.0 / 64.0).unwrap();
+            extreme.apply(&auto, &x, &ready).unwrap()
+        };
+        let [greatest, hot, index] = [Greatest::Value, Greatest::OneHot, Greatest::Index].map(found);
+        let of_rows = if rows.axis().stride == 1 { 2 } else { 1 };
+        assert_eq!([greatest.batch(), hot.batch(), index.batch()], [of_rows, batch, of_rows]);
+        let [greatest, hot, index] = [greatest, hot, index].map(|x| values(&s, &x).concat());
+        for (number, (row, x)) in places.iter().zip(&values_of).enumerate() {
+            let at = x.iter().position(|&x| x >= 1.0).unwrap();
+            // Place 0 of the row, in the batch that has a message for each.
+            let first = if of_rows == 2 { number * SLOTS } else { number };
+            assert!((greatest[first] - 1.0).abs() < 0.05, "row {number}: {}", greatest[first]);
+            assert!((index[first] - at as f64).abs() < 0.3, "row {number}: {} {at}", index[first]);
+            let wrong = row.iter().enumerate().map(|(i, &p)| (hot[p] - f64::from(u8::from(i == at))).abs());
+            assert!(wrong.fold(0.0, f64::max) < 0.03, "row {number}");
+        }
+        assert!(refreshes.get() > 0, "a tree of comparisons takes more than 16 levels");
+    }
+    // Two rounds for three messages, and six for the 64 places of each.
+    let rounds = long().map(|(rows, batch)| {
+        let extreme = Extreme::new(&rows, Greatest::Value, [2.0, 0.35], 1.0 / 64.0).unwrap();
+        let (x, steps) = (laid(&rows, batch).messages, std::cell::Cell::new(0));
+        let ready = |x: &Ciphertext<Dev>, levels| {
+            steps.set(steps.get() + 1);
+            refreshed(&s, x, levels)
+        };
+        extreme.apply(&auto, &encrypted(&s, &x).bounded_by(1.0), &ready).unwrap();
+        [extreme.levels(SLOTS), steps.get()]
+    });
+    assert_eq!(rounds[0], rounds[1].map(|of_two| 4 * of_two));
+    let (rows, batch) = &long()[0];
+    let x = encrypted(&s, &laid(rows, *batch).messages[..batch - 1]).bounded_by(1.0);
+    let refused =
+        Extreme::new(rows, Greatest::Value, [2.0, 0.35], 1.0 / 64.0).unwrap().apply(&auto, &x, &|x, _| auto.settle(x));
+    assert!(matches!(refused, Err(Error::Function(FunctionError::Axis { length: 150, .. }))), "a message is missing");
 }

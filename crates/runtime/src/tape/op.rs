@@ -125,9 +125,7 @@ impl Op {
             }
             Self::Stack => {
                 let all = operands.iter().map(|v| machine.settled(v)).collect::<Result<Vec<_>>>()?;
-                let lowest = all.iter().map(|c| c.level).min().unwrap_or(0);
-                let level = |c| auto.scale_to(c, 1.0, lowest);
-                Ok(auto.eval.stack(&all.iter().map(level).collect::<Result<Vec<_>>>()?))
+                auto.stack(&all)
             }
             Self::Slots(slots) => Ok(a.get().with_slots(*slots)),
             Self::BoundedBy(most) => Ok(a.get().bounded_by(*most)),

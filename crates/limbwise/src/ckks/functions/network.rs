@@ -77,13 +77,8 @@ impl Network {
             NetworkKind::KWay(ways) => ways,
             NetworkKind::Bitonic => 2,
         };
-        if !(2..=5).contains(&ways) || !(2..=1 << 20).contains(&count) {
-            return None;
-        }
-        let (mut positions, mut power) = (ways, 1);
-        while positions < count {
-            (positions, power) = (positions * ways, power + 1);
-        }
+        let power = power(ways, count)?;
+        let positions = ways.pow(power);
         let stages = match kind {
             NetworkKind::KWay(_) => (1..=power).flat_map(|t| merge(ways, positions, t)).collect(),
             NetworkKind::Bitonic => bitonic(positions),
@@ -99,9 +94,7 @@ impl Network {
         assert_eq!(values.len(), self.count, "a value a position");
         for stage in &self.stages {
             for group in &stage.groups {
-                for block in [0..group.cut, group.cut..self.ways] {
-                    let there = |j| usize::try_from(group.position(j, stage.stride)).ok().filter(|&p| p < self.count);
-                    let at: Vec<usize> = block.filter_map(there).collect();
+                for at in self.sorted_by(stage, group) {
                     let mut members: Vec<T> = at.iter().map(|&p| values[p]).collect();
                     members.sort_by(|a, b| a.partial_cmp(b).unwrap_or(std::cmp::Ordering::Equal));
                     if group.descending {
@@ -112,6 +105,26 @@ impl Network {
             }
         }
     }
+
+    /// The positions that a group sorts, each block by itself.
+    pub(super) fn sorted_by(&self, stage: &Stage, group: &Group) -> [Vec<usize>; 2] {
+        let there = |j| usize::try_from(group.position(j, stage.stride)).ok().filter(|&p| p < self.count);
+        [0..group.cut, group.cut..self.ways].map(|block| block.filter_map(there).collect())
+    }
+
+    /// Pairs that are compared.
+    #[must_use]
+    pub fn comparisons(&self) -> usize {
+        let groups = self.stages.iter().flat_map(|stage| stage.groups.iter().map(move |group| (stage, group)));
+        let blocks = groups.flat_map(|(stage, group)| self.sorted_by(stage, group));
+        blocks.map(|block| block.len() * block.len().saturating_sub(1) / 2).sum()
+    }
+}
+
+/// The least power of the ways that has a position for every value, if these are numbers of a network.
+pub(super) fn power(ways: usize, count: usize) -> Option<u32> {
+    let possible = (2..=5).contains(&ways) && (2..=1 << 20).contains(&count);
+    possible.then(|| (1..).find(|&power| ways.pow(power) >= count)).flatten()
 }
 
 impl Group {
@@ -137,7 +150,7 @@ struct Region {
 }
 
 /// Merges blocks of k^(t−1) into blocks of k^t.
-fn merge(ways: usize, positions: usize, t: u32) -> Vec<Stage> {
+pub(super) fn merge(ways: usize, positions: usize, t: u32) -> Vec<Stage> {
     let block = ways.pow(t);
     let regions = |spacing: usize| {
         let origins = (0..positions).step_by(block).flat_map(move |start| start..start + spacing);

@@ -4,11 +4,14 @@
 //! `extent` values. Places are counted through all messages of a batch. A row is what one axis runs through while the
 //! indices of the other axes stay. Places without a value are zero in what a function takes; each function keeps them
 //! out of what it computes.
+//!
+//! A row longer than a message lies in several, each of which holds a part of it. Parts are reduced with each other, slot by
+//! slot; the rest is done on a batch with one message for each row, and its results are handed back to all parts.
 
 use super::composed::{Ready, known, noiseless};
 use crate::{
     ckks::{Auto, Ciphertext},
-    error::{FunctionError, Result},
+    error::{Error, FunctionError, Result},
 };
 use limbwise_device::Device;
 use num_complex::Complex64;
@@ -31,7 +34,7 @@ impl Axis {
 
     fn is_possible(self) -> bool {
         let powers = self.stride.is_power_of_two() && self.extent.is_power_of_two();
-        powers && (1..=self.extent).contains(&self.length)
+        powers && (1..=self.extent).contains(&self.length) && self.stride.checked_mul(self.extent).is_some()
     }
 }
 
@@ -65,6 +68,11 @@ impl Rows {
         &self.others
     }
 
+    /// These axes in the place of those.
+    pub(super) fn with_axes(&self, axis: Axis, others: Vec<Axis>) -> Self {
+        Self { axis, others }
+    }
+
     /// The index in its row of the value at a place; `None` where no value is.
     #[must_use]
     pub fn index(&self, place: usize) -> Option<usize> {
@@ -81,29 +89,39 @@ impl Rows {
 
     /// A value for each place, by its index in its row: a message for each of the batch, or one for all.
     pub(super) fn values(&self, [batch, slots]: [usize; 2], of: impl Fn(Option<usize>) -> f64) -> Vec<Vec<Complex64>> {
-        let above = self.others.iter().any(|axis| axis.extent > 1 && axis.stride * axis.extent > slots);
+        let mut axes = std::iter::once(&self.axis).chain(&self.others);
+        let above = axes.any(|axis| axis.extent > 1 && axis.stride * axis.extent > slots);
         let message = |m: usize| (0..slots).map(|slot| of(self.index(m * slots + slot)).into()).collect();
         (0..if above { batch } else { 1 }).map(message).collect()
     }
 
-    /// Whether a row is all slots that go round, so that a sum over it is the same in each of its places.
+    /// Whether a row is all slots, which go round, or whole messages: a sum over it is the same in each of its places.
     pub(super) fn go_round(&self, slots: usize) -> bool {
-        self.axis.stride * self.axis.extent == slots
+        self.axis.stride * self.axis.extent >= slots
+    }
+
+    /// Fails unless the messages have a place for every value.
+    pub(super) fn check<D: Device>(&self, x: &Ciphertext<D>) -> Result<()> {
+        let axes = std::iter::once(&self.axis).chain(&self.others);
+        let last = axes.fold(0usize, |last, axis| last.saturating_add((axis.length - 1) * axis.stride));
+        if last < x.slots * x.batch() { Ok(()) } else { Err(self.refused()) }
     }
 
     /// Fails unless each row lies in one message.
-    pub(super) fn check<D: Device>(&self, x: &Ciphertext<D>) -> Result<()> {
-        let Axis { stride, extent, length } = self.axis;
-        if stride * extent <= x.slots {
-            return Ok(());
-        }
-        Err(FunctionError::Axis { stride, extent, length }.into())
+    pub(super) fn check_whole<D: Device>(&self, x: &Ciphertext<D>) -> Result<()> {
+        if self.axis.stride * self.axis.extent <= x.slots { self.check(x) } else { Err(self.refused()) }
     }
 
-    /// The sum of each row at its place 0; at its other places too if rows go round.
+    fn refused(&self) -> Error {
+        let Axis { stride, extent, length } = self.axis;
+        FunctionError::Axis { stride, extent, length }.into()
+    }
+
+    /// The sum of each row at its place 0; at its other places too if rows go round. A message for each row.
     pub(super) fn total<D: Device>(&self, auto: &Auto<'_, D>, x: &Ciphertext<D>, peak: f64) -> Result<Ciphertext<D>> {
-        let (stride, extent) = (self.axis.stride as i64, self.axis.extent);
-        Ok(auto.inner_sum(x, stride, extent)?.bounded_by(peak))
+        let x = self.fold(auto, x, &|[a, b]| auto.add(a, b))?;
+        let Axis { stride, extent, .. } = self.folded(x.slots).axis;
+        Ok(auto.inner_sum(&x, stride as i64, extent)?.bounded_by(peak))
     }
 
     /// Levels of [`Self::spread`] with a factor of one.
@@ -111,8 +129,8 @@ impl Rows {
         usize::from(!self.go_round(slots))
     }
 
-    /// What is at place 0 of each row, times a factor, at all places of the row. One level, or none for a factor of one
-    /// where rows go round and the value is at all places already.
+    /// What is at place 0 of each row, times a factor, at all places of the row, which is one message. One level, or none
+    /// for a factor of one where rows go round and the value is at all places already.
     pub(super) fn spread<D: Device>(
         &self,
         auto: &Auto<'_, D>,
@@ -148,15 +166,15 @@ impl Rows {
         Ok(auto.add_rows(x, &rows)?.bounded_by(peak))
     }
 
-    /// The same with a value added in all places of rows that hold no value at all.
+    /// A message for each row, with a value added in all places of rows that hold no value at all.
     pub(super) fn without_rows<D: Device>(
         &self,
         auto: &Auto<'_, D>,
         x: &Ciphertext<D>,
         value: f64,
     ) -> Result<Ciphertext<D>> {
-        let whole = Axis { length: self.axis.extent, ..self.axis };
-        Self { axis: whole, others: self.others.clone() }.filled(auto, x, value)
+        let Self { axis, others } = self.folded(x.slots);
+        Self { axis: Axis { length: axis.extent, ..axis }, others }.filled(auto, x, value)
     }
 
     /// Values where there are some, zero elsewhere; pending.

@@ -86,6 +86,7 @@ impl Softmax {
         // Rows without a value have no sum to divide by.
         let total = self.rows.without_rows(auto, &total, count)?;
         let inverse = ready(&self.inverse.apply(auto, &total, ready)?, 1)?;
+        let inverse = self.rows.handed_back(auto, &inverse, x.batch());
         Ok(auto.settle(&auto.mul(&ready(&powers, 1)?, &inverse)?)?.bounded_by(1.0))
     }
 }
@@ -135,7 +136,8 @@ impl LayerNorm {
         let variance = self.rows.without_rows(auto, &variance, middle)?;
         let variance = auto.add_scalar(&variance, self.epsilon).bounded_by(most + self.epsilon);
         let [_, of_root] = self.root.apply(auto, &variance, ready)?;
-        let normal = auto.settle(&auto.mul(&ready(&centered, 1)?, &ready(&of_root, 1)?)?)?;
+        let of_root = self.rows.handed_back(auto, &ready(&of_root, 1)?, x.batch());
+        let normal = auto.settle(&auto.mul(&ready(&centered, 1)?, &of_root)?)?;
         // Of n values none is further from the mean than √n deviations.
         Ok(normal.bounded_by(part.recip().sqrt() * (1.0 + self.root.error())))
     }
@@ -150,7 +152,8 @@ impl LayerNorm {
     ) -> Result<Ciphertext<D>> {
         let total = self.rows.total(auto, x, x.estimate.peak / part)?;
         if self.rows.go_round(x.slots) {
-            let mean = auto.settle(&self.rows.masked(auto, &ready(&total, 1)?, |_| part)?)?;
+            let total = self.rows.handed_back(auto, &ready(&total, 1)?, x.batch());
+            let mean = auto.settle(&self.rows.masked(auto, &total, |_| part)?)?;
             return auto.settle(&auto.sub(x, &mean.bounded_by(x.estimate.peak))?);
         }
         let mean = self.rows.spread(auto, &total, part, ready)?;

@@ -1,12 +1,14 @@
 //! Rows in order: sorted, their first values, their medians, and where each value was.
 //!
 //! All rows go through one network at once: its groups are repeated for each row, and where rows meet, the end of one and
-//! the beginning of the next are a group that is not compared across. Values of the interval are mapped into [0, 1]; the
+//! the beginning of the next are a group that is not compared across. The first values and the medians take networks that
+//! do without what these do not need. Values of the interval are mapped into [0, 1]; the
 //! places where they were are a column that moves along.
 
 use super::{
-    Axis, Comparison, Group, Network, NetworkKind, Rows, Sorter, Stage,
+    Axis, Comparison, Group, Network, NetworkKind, Rows, Selection, Sorter, Stage,
     composed::{Ready, inside, known, noiseless},
+    network::power,
     sorter::hops,
 };
 use crate::{
@@ -92,13 +94,9 @@ impl Sorting {
         }
         let mut least_levels = None;
         let mut best: Option<Self> = None;
-        for ways in 2..=5 {
-            let Some(network) = fitting(rows.axis(), ways) else { continue };
-            let Ok(comparison) =
-                Comparison::new(1.0, keys.told(), error(&network, &keys, wanted, rows.axis()), MOST_DEPTH)
-            else {
-                continue;
-            };
+        for network in networks(rows.axis(), wanted) {
+            let error = error(&network, &keys, wanted, rows.axis());
+            let Ok(comparison) = Comparison::new(1.0, keys.told(), error, MOST_DEPTH) else { continue };
             let sorter = Sorter::new(&comparison, &network)?;
             if policy.bootstraps && sorter.first_levels() > policy.levels() {
                 least_levels = least_levels.min(Some(sorter.first_levels())).or(Some(sorter.first_levels()));
@@ -154,7 +152,7 @@ impl Sorting {
         ready: Ready<'_, D>,
     ) -> Result<Ciphertext<D>> {
         let [low, high] = self.keys.interval;
-        self.rows.check(x)?;
+        self.rows.check_whole(x)?;
         inside("sort", x, low.abs().max(high.abs()))?;
         if !self.policy.bootstraps {
             auto.eval.needs("sort", x, self.levels())?;
@@ -176,9 +174,7 @@ impl Sorting {
             places.extend(results.next());
         }
         values.append(&mut places);
-        let level = values.iter().map(|c| c.level).min().unwrap_or(0);
-        let at_level = values.iter().map(|c| auto.scale_to(c, 1.0, level)).collect::<Result<Vec<_>>>()?;
-        Ok(auto.eval.stack(&at_level))
+        auto.stack(&values)
     }
 
     /// The same for one message; the indices are a second one.
@@ -310,16 +306,34 @@ fn read<D: Device>(
     if shift == 0.0 { Ok(y) } else { auto.add_rows(&y, &shifts) }
 }
 
-/// The network of so many ways for the rows of an axis, if there is room for it.
-fn fitting(axis: Axis, ways: usize) -> Option<Network> {
-    let network = Network::new(NetworkKind::KWay(ways), axis.length.max(2))?;
+/// The networks that give what is wanted of the rows of an axis, as far as there is room for them.
+fn networks(axis: Axis, wanted: Sorted) -> Vec<Network> {
+    let count = axis.length.max(2);
+    let selection = match wanted {
+        Sorted::Values(first) | Sorted::Places(first) => Selection::First(first.min(axis.length)),
+        Sorted::Median => Selection::Middle(axis.length),
+    };
+    // Networks are tried while they are made: those that have no room are not.
+    let has_room = |ways: &usize| power(*ways, count).is_some_and(|power| ways.pow(power) <= axis.extent);
+    let of_ways = |ways| match selection {
+        Selection::First(first) if first >= axis.length => Network::new(NetworkKind::KWay(ways), count),
+        _ => Network::selecting(ways, count, selection),
+    };
+    let halving = match selection {
+        Selection::First(first) if first < axis.length => Network::halving(count, first),
+        _ => None,
+    };
+    (2..=5).filter(has_room).filter_map(of_ways).chain(halving).filter(|network| fits(network, axis)).collect()
+}
+
+/// Whether there is room for a network in the rows of an axis.
+fn fits(network: &Network, axis: Axis) -> bool {
     let groups = || network.stages.iter().flat_map(|stage| stage.groups.iter().map(move |group| (stage, group)));
     let before = groups().map(|(_, group)| -group.first).max().unwrap_or(0);
-    let last = groups().map(|(stage, group)| group.position(ways - 1, stage.stride)).max().unwrap_or(0);
+    let last = groups().map(|(stage, group)| group.position(network.ways - 1, stage.stride)).max().unwrap_or(0);
     let (count, extent) = (network.count as i64, axis.extent as i64);
     // Groups that reach over the ends need places of no row, unless rows meet there.
-    let fits = count == extent || (before <= extent - count && last < extent);
-    fits.then_some(network)
+    count == extent || (count < extent && before <= extent - count && last < extent)
 }
 
 /// The sign's error: an eighth of the gap, and so fine that indices which move along are wrong by a quarter at most.
@@ -330,7 +344,7 @@ fn error(network: &Network, keys: &Keys, wanted: Sorted, axis: Axis) -> f64 {
         Sorted::Places(_) => {
             // A value passes k − 1 insertions a stage; each moves its index by the sign's error of all that there are.
             #[expect(clippy::cast_precision_loss, reason = "places of an axis and stages")]
-            let moves = (network.stages.len() * (network.ways - 1) * axis.length) as f64;
+            let moves = (network.stages.len().max(1) * (network.ways - 1) * axis.length) as f64;
             of_values.min(INDEX_ERROR / moves)
         }
     }
