@@ -136,8 +136,10 @@ fn flags_become_bits_in_their_slots() {
         (1, BridgePlan { form: PlaintextForm::OnTheFly, ..BridgePlan::fastest(1) }, KeyForm::Stored),
     ] {
         let [got, expected] = crossed(&both, plan, count, form);
-        assert!(got < 2f64.powi(-26), "{plan:?}: 2^{}", got.log2());
-        assert!(count == 1 || (0.3..1.5).contains(&(got / expected)), "{plan:?}: {got:e}, expected {expected:e}");
+        // One slot is one draw, which leaves six deviations once in 10^8; of many, the mean of squares is looked at.
+        let near = if count == 1 { 0.0..6.0 } else { 0.3..1.5 };
+        assert!(near.contains(&(got / expected)), "{plan:?}: {got:e}, expected {expected:e}");
+        assert!(expected < 2f64.powi(-26), "{plan:?}: 2^{}", expected.log2());
     }
 }
 

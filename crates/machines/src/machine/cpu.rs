@@ -140,6 +140,56 @@ enum Around {
     Rotation,
 }
 
+/// Nanoseconds by what they go to.
+#[derive(Clone, Copy, Default)]
+struct Time {
+    /// Arithmetic, if all threads had the same to do.
+    arithmetic: f64,
+    /// Threads without a row wait for those that have one.
+    too_few_rows: f64,
+    /// Bytes that come from caches or memory no faster.
+    memory: f64,
+    /// Calls, whatever they do.
+    calls: f64,
+}
+
+impl Time {
+    fn total(self) -> f64 {
+        self.arithmetic + self.too_few_rows + self.memory + self.calls
+    }
+
+    fn and(self, other: Self) -> Self {
+        Self {
+            arithmetic: self.arithmetic + other.arithmetic,
+            too_few_rows: self.too_few_rows + other.too_few_rows,
+            memory: self.memory + other.memory,
+            calls: self.calls + other.calls,
+        }
+    }
+
+    fn times(self, factor: f64) -> Self {
+        let Self { arithmetic, too_few_rows, memory, calls } = self;
+        let scaled = |part: f64| factor * part;
+        Self {
+            arithmetic: scaled(arithmetic),
+            too_few_rows: scaled(too_few_rows),
+            memory: scaled(memory),
+            calls: scaled(calls),
+        }
+    }
+
+    /// Seconds by name, of what takes any.
+    fn named(self) -> BTreeMap<&'static str, f64> {
+        let parts = [
+            ("arithmetic", self.arithmetic),
+            ("too few rows for all threads", self.too_few_rows),
+            ("memory", self.memory),
+            ("calls", self.calls),
+        ];
+        parts.into_iter().filter(|(_, ns)| *ns > 0.0).map(|(name, ns)| (name, ns * 1e-9)).collect()
+    }
+}
+
 /// The model.
 pub(super) struct Cpu {
     spec: Spec,
@@ -217,17 +267,15 @@ impl Cpu {
         }
     }
 
-    /// Nanoseconds of a node inside a blind rotation: digits and components have the whole cost, but for the key, which
+    /// A node inside a blind rotation: digits and components have the whole cost, but for the key, which
     /// comes from memory once for all entries.
-    fn rotation_ns(&self, graph: &Graph, id: NodeId) -> f64 {
+    fn rotation(&self, graph: &Graph, id: NodeId) -> Time {
         let (op, shape) = (graph.node(id).op(), graph.shape(id));
         let degree = (shape.ring.log_n() as usize).clamp(10, 17) - 10;
         let prime = shape.basis.iter().next().unwrap_or(0);
         let rotation =
             if self.is_short(shape, prime) { &self.numbers.rotation.short } else { &self.numbers.rotation.long };
-        let shared = |ns: f64, entries: u64| {
-            ns * as_f64(shape.rows() as u64) * as_f64(entries.div_ceil(self.numbers.host.threads)) / as_f64(entries)
-        };
+        let shared = |ns: f64, entries: u64| self.shared(ns * as_f64(shape.rows() as u64), entries);
         match op {
             Op::Ntt => {
                 let digits = graph.operands(id)[0];
@@ -244,10 +292,18 @@ impl Cpu {
                         key_bytes += graph.piece_bytes(&piece);
                     }
                 });
-                as_f64(key_bytes) / self.numbers.rotation.key_gb_s
+                Time { memory: as_f64(key_bytes) / self.numbers.rotation.key_gb_s, ..Time::default() }
             }
-            _ => 0.0,
+            _ => Time::default(),
         }
+    }
+
+    /// Nanoseconds of one thread, shared by all: no part is smaller than a row.
+    fn shared(&self, ns: f64, rows: u64) -> Time {
+        let threads = self.numbers.host.threads;
+        let arithmetic = ns / as_f64(threads);
+        let all = ns * as_f64(rows.div_ceil(threads)) / as_f64(rows);
+        Time { arithmetic, too_few_rows: all - arithmetic, ..Time::default() }
     }
 
     /// Nanoseconds of a node on one thread, all rows together.
@@ -282,24 +338,39 @@ impl Cpu {
         }
     }
 
-    /// Ticks of a node on all threads.
-    fn node_ticks(&self, graph: &Graph, id: NodeId, setting: &Setting) -> u64 {
+    /// A node on all threads.
+    fn time(&self, graph: &Graph, id: NodeId, setting: &Setting) -> Time {
         let lwe = graph.lwe_shape(id);
         let rows = lwe.map_or_else(|| graph.shape(id).rows(), |shape| shape.batch) as u64;
         let correction = match setting.regions[graph.node(id).region().index()] {
-            Around::Rotation => return ticks(self.rotation_ns(graph, id) * 1e3),
+            Around::Rotation => return self.rotation(graph, id),
             Around::Composite(correction) | Around::Sums(correction) => correction,
             Around::Nothing => kind(graph.node(id).op()).map_or(1.0, |kind| self.correction(kind, as_f64(rows))),
         };
-        let shared = as_f64(rows.div_ceil(self.numbers.host.threads)) / as_f64(rows);
-        let compute = if lwe.is_some() { self.lwe_ns(graph, id) } else { self.one_thread_ns(graph, id) } * shared;
-        let rates = &self.numbers.memory;
+        let one_thread = if lwe.is_some() { self.lwe_ns(graph, id) } else { self.one_thread_ns(graph, id) };
+        let (compute, rates) = (self.shared(one_thread, rows), &self.numbers.memory);
         let copied =
             if beyond::copies(graph, id) { 2.0 * as_f64(graph.value_bytes(id)) / rates.copy_gb_s } else { 0.0 };
         let memory = as_f64(moved_bytes(graph, id)) / rates.all_threads_gb_s;
-        let near = (compute.max(memory) + copied * shared + self.numbers.assumed.node_ns.value) * correction;
+        let bound = if compute.total() >= memory { compute } else { Time { memory, ..Time::default() } };
+        let near = bound.and(Time {
+            memory: self.shared(copied, rows).total(),
+            calls: self.numbers.assumed.node_ns.value,
+            ..Time::default()
+        });
         let [read, written] = setting.beyond[id.index()].map(as_f64);
-        ticks((near + read / rates.read_beyond_gb_s + written / rates.write_beyond_gb_s) * 1e3)
+        let beyond = read / rates.read_beyond_gb_s + written / rates.write_beyond_gb_s;
+        near.times(correction).and(Time { memory: beyond, ..Time::default() })
+    }
+
+    /// Ticks of a node on all threads.
+    fn node_ticks(&self, graph: &Graph, id: NodeId, setting: &Setting) -> u64 {
+        ticks(self.time(graph, id, setting).total() * 1e3)
+    }
+
+    /// Operations that take time.
+    fn operations<'g>(graph: &'g Graph) -> impl Iterator<Item = NodeId> + 'g {
+        graph.ids().filter(|&id| !graph.node(id).op().is_view() && !is_given(graph.node(id).op(), false))
     }
 
     fn is_short(&self, shape: &Shape, prime: usize) -> bool {
@@ -368,16 +439,18 @@ impl Machine for Cpu {
     /// The sum over all operations: one unit does them one after another and never waits.
     fn seconds(&self, graph: &Graph) -> Result<f64, MachineError> {
         self.accept(graph)?;
-        let operations =
-            graph.ids().filter(|&id| !graph.node(id).op().is_view() && !is_given(graph.node(id).op(), false));
         let setting = self.setting(graph);
         let ticks = |id| self.node_ticks(graph, id, &setting);
-        let ticks = operations.map(ticks).fold(0, u64::saturating_add);
+        let ticks = Self::operations(graph).map(ticks).fold(0, u64::saturating_add);
         Ok(as_f64(ticks) * self.tick_seconds())
     }
 
+    /// One unit does one operation after another, so all are on the critical path; it is told by what bounds them.
     fn report(&self, graph: &Graph, schedule: &Schedule) -> Report {
         let mut report = Report::of(self, graph, schedule);
+        let setting = self.setting(graph);
+        let all = Self::operations(graph).map(|id| self.time(graph, id, &setting)).fold(Time::default(), Time::and);
+        report.critical_path = BTreeMap::from([("cpu".into(), all.named())]);
         report.bytes.insert("memory".into(), traffic::by_role(graph));
         report
     }

@@ -70,6 +70,24 @@ fn seconds_are_the_sum_of_costs() {
 }
 
 #[test]
+fn a_report_says_what_bounds_the_time() {
+    let bounds = |overrides: &[(&str, &str)]| {
+        let report = time(&sample(), &cpu(overrides)).unwrap();
+        let parts = report.critical_path["cpu"].clone();
+        let sum: f64 = parts.values().sum();
+        assert!((sum / report.seconds - 1.0).abs() < 1e-6, "{parts:?} are {} s", report.seconds);
+        move |part: &str| parts.get(part).map_or(0.0, |seconds| seconds / sum)
+    };
+    let waiting = "too few rows for all threads";
+    let one = bounds(&[]);
+    assert_eq!((one("arithmetic") > 0.5, one(waiting), one("calls") > 0.0), (true, 0.0, true));
+    let eight = bounds(&[("host.threads", "8")]);
+    // Two rows on eight threads: six of them wait, for three times what the arithmetic would take on all.
+    assert!((eight(waiting) / eight("arithmetic") - 3.0).abs() < 1e-9);
+    assert!(bounds(&[("memory.all_threads_gb_s", "0.01")])("memory") > 0.99);
+}
+
+#[test]
 fn memory_bounds_all_threads() {
     let bytes = f64::from(8 << 16) * (2.0 + 2.0 + 2.0 + 2.0 + 6.0 + 6.0 + 4.0);
     let got = seconds(&sample(), &[("memory.all_threads_gb_s", "0.01")]);
