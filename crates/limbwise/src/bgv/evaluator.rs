@@ -215,10 +215,22 @@ impl<'a, D: Device> Evaluator<'a, D> {
         if a.parts.len() > 2 && self.params.switches_keys() {
             return self.relinearize_to(op, a, level);
         }
+        self.divide(a, level)
+    }
+
+    /// Divides every polynomial by the primes above `level`, without a key: three polynomials stay three.
+    ///
+    /// # Errors
+    /// [`LevelError`] if the ciphertext is below `level`; [`BgvError::Noise`] if the result would not decrypt.
+    pub fn divide(&self, a: &Ciphertext<D>, level: usize) -> Result<Ciphertext<D>> {
+        let op = "mod_switch";
+        if level > a.level {
+            return Err(LevelError::Above { op, wanted: level, level: a.level }.into());
+        }
         if level == a.level {
             return Ok(a.clone());
         }
-        let noise = self.switched_noise(a, level);
+        let noise = a.noise.divided(self.params, LevelDrop { from: a.level, to: level }, a.parts.len());
         self.fits(op, noise, level)?;
         let (rounding, to) = (self.rounding(), self.params.rlwe().basis(level));
         let parts = a.parts.iter().map(|p| rounding.divide(self.dev, p, to)).collect();

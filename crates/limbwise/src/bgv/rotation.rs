@@ -35,6 +35,14 @@ impl<D: Device> Evaluator<'_, D> {
         self.galois("swap_rows", a, GaloisElement::conjugation(self.params.rlwe().log_n()))
     }
 
+    /// Applies the automorphism X → X^g, with its key switch.
+    ///
+    /// # Errors
+    /// As [`Self::rotate_rows`].
+    pub fn automorphism(&self, a: &Ciphertext<D>, g: GaloisElement) -> Result<Ciphertext<D>> {
+        self.galois("automorphism", a, g)
+    }
+
     fn galois(&self, op: &'static str, a: &Ciphertext<D>, g: GaloisElement) -> Result<Ciphertext<D>> {
         let halves = linear(op, a)?;
         let key = self.key(op, KeyName::Galois(g), a.level)?;

@@ -195,14 +195,28 @@ pub enum Instruction {
     AddPlain,
     MulPlain,
     Relin,
-    /// `rescale` and `mod_switch`, which divide in the same way.
+    /// Drops primes and divides by them, in CKKS.
     Rescale,
+    /// Drops primes and divides by them; in CKKS as [`Self::Rescale`].
+    ModSwitch,
+    /// Every polynomial from coefficients to values.
+    Ntt,
+    /// Every polynomial from values to coefficients.
+    Intt,
     /// `rotate` by its Galois element; element 1 does nothing.
     Rotate(u32),
 }
 
+/// A scheme whose programs are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scheme {
+    Ckks,
+    Bgv,
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trace {
+    pub scheme: Scheme,
     /// log₂ of the ring degree.
     pub log_n: u32,
     /// Primes of Q.
@@ -219,7 +233,7 @@ pub struct Trace {
 struct Common {
     degree: Option<u64>,
     primes: Option<usize>,
-    scheme: Option<String>,
+    scheme: Option<Scheme>,
     /// alpha, q_size and dnum, if the lines have them.
     keys: Option<[usize; 3]>,
 }
@@ -249,7 +263,7 @@ pub fn read(mut from: impl BufRead) -> Result<Trace, TraceError> {
         }
         lines.push(line(number, text, &mut common)?);
     }
-    let (Some(degree), Some(primes)) = (common.degree, common.primes) else {
+    let (Some(degree), Some(primes), Some(scheme)) = (common.degree, common.primes, common.scheme) else {
         return Err(TraceError::of_all(
             "has no instruction: wanted lines such as add,CKKS,16384,3,ct2-2-2,ct0-2-2,ct1-2-2",
         ));
@@ -270,22 +284,24 @@ pub fn read(mut from: impl BufRead) -> Result<Trace, TraceError> {
             "{numbers} do not go with {primes} primes, of which operands have {used}"
         )));
     }
-    Ok(Trace { log_n: degree.ilog2(), limbs, special, dnum, lines })
+    Ok(Trace { scheme, log_n: degree.ilog2(), limbs, special, dnum, lines })
 }
 
 fn line(number: usize, text: &str, common: &mut Common) -> Result<Line, TraceError> {
     let wrong = |problem: String| TraceError::at(number, problem);
-    let fields: Vec<&str> = text.split(',').map(str::trim).collect();
+    // Some tools pad lines with empty fields to the length of the heading.
+    let fields: Vec<&str> = text.trim_end_matches([',', ' ', '\t']).split(',').map(str::trim).collect();
     let [name, scheme, degree, primes, arguments @ ..] = &fields[..] else {
         return Err(wrong(format!("{} fields; wanted instruction, scheme, N, primes, operands", fields.len())));
     };
     let same =
         |what: &str, is: bool| if is { Ok(()) } else { Err(wrong(format!("another {what} than in the lines before"))) };
-    let scheme = scheme.to_ascii_uppercase();
-    if !["CKKS", "BGV"].contains(&scheme.as_str()) {
-        return Err(wrong(format!("scheme {scheme}: programs of CKKS and BGV can be timed")));
-    }
-    same("scheme", *common.scheme.get_or_insert_with(|| scheme.clone()) == scheme)?;
+    let scheme = match scheme.to_ascii_uppercase().as_str() {
+        "CKKS" => Scheme::Ckks,
+        "BGV" => Scheme::Bgv,
+        other => return Err(wrong(format!("scheme {other}: programs of CKKS and BGV can be timed"))),
+    };
+    same("scheme", *common.scheme.get_or_insert(scheme) == scheme)?;
     let degree: u64 = degree
         .parse()
         .ok()
@@ -298,27 +314,7 @@ fn line(number: usize, text: &str, common: &mut Common) -> Result<Line, TraceErr
         .filter(|m| (2..=MOST_PRIMES).contains(m))
         .ok_or_else(|| wrong(format!("{primes} primes: wanted 2 to {MOST_PRIMES}, those of Q and P together")))?;
     same("number of primes", *common.primes.get_or_insert(count) == count)?;
-    let (instruction, inputs) = match *name {
-        "add" => (Instruction::Add, 2),
-        "sub" => (Instruction::Sub, 2),
-        "mul" => (Instruction::Mul, 2),
-        "square" => (Instruction::Square, 1),
-        "add_plain" => (Instruction::AddPlain, 2),
-        "mul_plain" => (Instruction::MulPlain, 2),
-        "relin" => (Instruction::Relin, 1),
-        "rescale" | "mod_switch" => (Instruction::Rescale, 1),
-        "rotate" => (Instruction::Rotate(1), 1),
-        "ntt" | "intt" => {
-            return Err(wrong(format!(
-                "{name} by itself is no operation on ciphertexts: leave it to the ones that need it"
-            )));
-        }
-        _ => {
-            return Err(wrong(format!(
-                "no instruction {name:?}: wanted add, add_plain, sub, mul, mul_plain, square, relin, rescale, mod_switch or rotate"
-            )));
-        }
-    };
+    let (instruction, inputs) = named(name, scheme).map_err(wrong)?;
     if arguments.len() <= inputs {
         return Err(wrong(format!("{name} has a result and {inputs} operands, got {}", arguments.len())));
     }
@@ -331,6 +327,31 @@ fn line(number: usize, text: &str, common: &mut Common) -> Result<Line, TraceErr
     let out = operands.remove(0);
     shapes(instruction, &out, &operands).map_err(wrong)?;
     Ok(Line { number, instruction, out, operands })
+}
+
+/// An instruction by its name, and its number of operands.
+fn named(name: &str, scheme: Scheme) -> Result<(Instruction, usize), String> {
+    Ok(match name {
+        "add" => (Instruction::Add, 2),
+        "sub" => (Instruction::Sub, 2),
+        "mul" => (Instruction::Mul, 2),
+        "square" => (Instruction::Square, 1),
+        "add_plain" => (Instruction::AddPlain, 2),
+        "mul_plain" => (Instruction::MulPlain, 2),
+        "relin" => (Instruction::Relin, 1),
+        "rescale" if scheme == Scheme::Bgv => {
+            return Err("rescale is an instruction of CKKS: the division of BGV is mod_switch".into());
+        }
+        "rescale" => (Instruction::Rescale, 1),
+        "mod_switch" => (Instruction::ModSwitch, 1),
+        "rotate" => (Instruction::Rotate(1), 1),
+        "ntt" => (Instruction::Ntt, 1),
+        "intt" => (Instruction::Intt, 1),
+        _ => {
+            let known = "add, add_plain, sub, mul, mul_plain, square, relin, rescale, mod_switch, rotate, ntt or intt";
+            return Err(format!("no instruction {name:?}: wanted {known}"));
+        }
+    })
 }
 
 /// The numbers after the operands: the Galois element of a rotation; alpha, q_size and dnum, which may be absent.
@@ -352,7 +373,7 @@ fn numbers_of(
     };
     let keys = match (&instruction, &numbers[..]) {
         (_, []) => None,
-        (Instruction::Rescale, [_q_size]) => None,
+        (Instruction::Rescale | Instruction::ModSwitch, [_q_size]) => None,
         (Instruction::Relin | Instruction::Rotate(_), &[alpha, q_size, dnum]) => {
             let all = [alpha, q_size, dnum];
             if all.iter().any(|&n| n == 0 || n > MOST_PRIMES) {
@@ -389,7 +410,8 @@ fn shapes(instruction: Instruction, out: &Operand, operands: &[Operand]) -> Resu
         (Instruction::Mul, [2, 2]) | (Instruction::Square, [2]) => Some((3, most)),
         (Instruction::AddPlain | Instruction::MulPlain, &[a @ 2..=3, 1..=2]) => Some((a, most)),
         (Instruction::Relin, [3]) | (Instruction::Rotate(_), [2]) => Some((2, most)),
-        (Instruction::Rescale, &[a @ 2..=3]) if out.limbs < most => Some((a, out.limbs)),
+        (Instruction::Rescale | Instruction::ModSwitch, &[a @ 2..=3]) if out.limbs < most => Some((a, out.limbs)),
+        (Instruction::Ntt | Instruction::Intt, &[a]) => Some((a, most)),
         _ => None,
     };
     let alike = limbs.iter().skip(1).all(|&l| l == most || plain && l >= most);
@@ -420,6 +442,9 @@ mod tests {
         let fixture =
             "instruction,scheme,poly_modulus_degree,keyrns_terms,arg0\nadd,BGV,8192,2,ct4-2-1,ct0-2-1,ct1-2-1\n";
         assert_eq!(trace(fixture).unwrap().lines[0].number, 2);
+        // Lines may be padded to the length of the heading.
+        let padded = trace("h,instruction\nmod_switch,BGV,16384,3,a-2-1,b-2-2,,,,,,,,\n").unwrap();
+        assert_eq!((padded.scheme, padded.lines[0].instruction), (Scheme::Bgv, Instruction::ModSwitch));
         let keys = trace("relin,CKKS,16384,30,a-2-24,b-3-24,6,24,4\n").unwrap();
         assert_eq!((keys.limbs, keys.special, keys.dnum), (24, 6, 4));
     }
@@ -433,7 +458,13 @@ mod tests {
             ("add,CKKS,16000,3,c-2-2,a-2-2,b-2-2", "N = 16000"),
             ("add,CKKS,16384,1,c-2-2,a-2-2,b-2-2", "1 primes"),
             ("fold,CKKS,16384,3,c-2-2,a-2-2,b-2-2", "no instruction \"fold\""),
-            ("ntt,CKKS,16384,3,c-2-2,a-2-2", "by itself"),
+            ("rescale,BGV,16384,3,c-2-1,a-2-2", "line 1: rescale is an instruction of CKKS"),
+            ("ntt,BGV,16384,3,c-3-2,a-2-2", "do not go together"),
+            ("intt,BGV,16384,3,c-2-2", "got 1"),
+            ("add,BGV,16384,three,c-2-2,a-2-2,b-2-2", "three primes"),
+            ("add,BGV,big,3,c-2-2,a-2-2,b-2-2", "N = big"),
+            ("add,BGV,16384,3,c-2-x,a-2-2,b-2-2", "is no operand"),
+            ("add,BGV,16384,3,c-2-2,a-2-2,b-2-2\nmul,CKKS,16384,3,d-3-2,c-2-2,b-2-2", "line 2: another scheme"),
             ("add,CKKS,16384,3,c-2-2,a-2-2", "got 2"),
             ("add,CKKS,16384,3,c-2-2,a-2-2,b", "\"b\" is no operand"),
             ("add,CKKS,16384,3,c-2-2,a-2-2,b-9-2", "is no operand"),

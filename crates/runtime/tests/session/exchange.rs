@@ -16,6 +16,7 @@ use limbwise_apps::{
     program::SlotsInput as Input,
 };
 use limbwise_device::Device;
+use limbwise_graph::Graph;
 use limbwise_machines::{Spec, time};
 use limbwise_runtime::{
     exchange::{What, heracles, jsonl, listed, replay},
@@ -152,4 +153,65 @@ fn what_a_trace_reads_must_be_there() {
         "rotate,CKKS,1024,4,a-2-3,a-2-3,1\nrotate,CKKS,1024,4,a-2-2,a-2-2,5\nadd,CKKS,1024,4,a-2-2,a-2-2,a-2-2\n";
     let graph = read(again).unwrap();
     assert_eq!(graph.counts().permuted_words, 2 * 2 * 1024);
+}
+
+/// Traces in the form of the published ones.
+const PRODUCT_TURNED: &str = include_str!("traces/bgv_product_turned.csv");
+const TRANSFORMS: &str = include_str!("traces/bgv_transforms.csv");
+const CKKS_PRODUCT: &str = include_str!("traces/ckks_product.csv");
+
+fn replayed(text: &str) -> Result<Graph, String> {
+    let trace = heracles::read(text.as_bytes()).map_err(|e| e.to_string())?;
+    replay(&trace).map_err(|e| e.to_string())
+}
+
+#[test]
+fn traces_are_timed_on_every_machine_that_takes_them() {
+    for text in [PRODUCT_TURNED, TRANSFORMS, CKKS_PRODUCT] {
+        let graph = replayed(text).unwrap();
+        for machine in ["ark", "f1-scaled", "fab", "cpu", "cuda", "flexmem", "counts"] {
+            let report = time(&graph, &Spec::load(machine).unwrap()).unwrap();
+            assert!(machine == "counts" || report.seconds > 0.0, "{machine}: {text}");
+        }
+    }
+}
+
+#[test]
+fn transforms_by_themselves_are_transforms_of_every_polynomial() {
+    let counts = replayed(TRANSFORMS).unwrap().counts();
+    assert_eq!((counts.transformed_limbs, counts.elementwise_products), (4, 0));
+    let line = |name: &str| format!("{name},BGV,16384,4,b-3-3,a-3-3\n");
+    assert_eq!(replayed(&line("ntt")).unwrap().counts().transformed_limbs, 9);
+    // A value stands in one domain, and instructions say which they take.
+    let twice = "intt,BGV,16384,4,b-2-3,a-2-3\nintt,BGV,16384,4,c-2-3,b-2-3\n";
+    assert_eq!(replayed(twice).unwrap_err(), "line 2: b is in coefficient domain already");
+    let product = "intt,BGV,16384,4,b-2-3,a-2-3\nmul,BGV,16384,4,c-3-3,b-2-3,d-2-3\n";
+    assert!(replayed(product).unwrap_err().starts_with("line 2: b is in coefficient domain: this instruction"));
+    let sum = "intt,BGV,16384,4,b-2-3,a-2-3\nadd,BGV,16384,4,c-2-3,a-2-3,b-2-3\n";
+    assert_eq!(
+        replayed(sum).unwrap_err(),
+        "line 2: a and b are in different domains: ntt or intt one of them first"
+    );
+}
+
+/// BGV divides to a multiple of t, so its division and its key switches cost more than those of CKKS.
+#[test]
+fn a_trace_of_bgv_is_recorded_as_bgv() {
+    let lines = |scheme: &str| {
+        let fields = format!("{scheme},16384,7");
+        format!("mul,{fields},c-3-6,a-2-6,b-2-6\nrelin,{fields},d-2-6,c-3-6\nmod_switch,{fields},e-2-5,d-2-6\n")
+    };
+    let [ckks, bgv] = ["CKKS", "BGV"].map(|scheme| replayed(&lines(scheme)).unwrap().counts());
+    assert_eq!(bgv.transformed_limbs, ckks.transformed_limbs);
+    assert!(bgv.elementwise_products > ckks.elementwise_products, "{bgv:?} {ckks:?}");
+    // Three polynomials stay three where the trace says so.
+    let three = replayed("mod_switch,BGV,16384,7,b-3-5,a-3-6\n").unwrap();
+    let two = replayed("mod_switch,BGV,16384,7,b-2-5,a-2-6\n").unwrap();
+    assert_eq!(three.counts().transformed_limbs * 2, two.counts().transformed_limbs * 3);
+    for degree in [1024u32, 32768, 65536] {
+        for name in ["mod_switch", "ntt"] {
+            let limbs = if name == "ntt" { 2 } else { 1 };
+            replayed(&format!("{name},BGV,{degree},3,b-2-{limbs},a-2-2\n")).unwrap();
+        }
+    }
 }
