@@ -8,6 +8,8 @@
 //! three sizes with all threads. Bytes that come from memory and not from a cache take longer by a rate of their own.
 
 mod beyond;
+mod bounds;
+mod numbers;
 
 use super::{
     Machine,
@@ -21,9 +23,11 @@ use crate::{
     report::{Report, as_f64},
     scheduler::Schedule,
     scratchpad::OffChip,
-    spec::{Assumed, Spec},
+    spec::Spec,
 };
+use bounds::Time;
 use limbwise_graph::{Graph, NodeId, Op, Region, RegionInfo, Role, Shape};
+use numbers::{Assumptions, Kernels, Lwe, Memory, Rotations};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
@@ -48,60 +52,6 @@ const SIZES: usize = 3;
 struct Host {
     threads: u64,
     short_bits: u32,
-}
-
-/// Kernels for primes of one width, on one thread.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Kernels {
-    /// N = 2^10 … 2^17.
-    transform_ns_per_limb: [f64; 8],
-    mul_gb_s: f64,
-    add_gb_s: f64,
-    convert_term_ns: f64,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Memory {
-    copy_gb_s: f64,
-    permute_gb_s: f64,
-    expand_gb_s: f64,
-    all_threads_gb_s: f64,
-    cache_mb: f64,
-    read_beyond_gb_s: f64,
-    write_beyond_gb_s: f64,
-}
-
-/// Blind rotation, whose steps keep everything but the key in caches.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Rotations {
-    short: Rotation,
-    long: Rotation,
-    key_gb_s: f64,
-}
-
-/// Costs of a step, N = 2^10 … 2^17.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Rotation {
-    /// A digit of a component: made, transformed, times its row of the key.
-    digit_ns_per_limb: [f64; 8],
-    /// A component: rotated, transformed back, added.
-    component_ns_per_limb: [f64; 8],
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Lwe {
-    product_term_ns: f64,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Assumptions {
-    node_ns: Assumed<f64>,
 }
 
 /// Composites with a correction of their own; in other regions it is that of each operation.
@@ -138,56 +88,6 @@ enum Around {
     Sums(f64),
     /// In a blind rotation, which this device does in one go.
     Rotation,
-}
-
-/// Nanoseconds by what they go to.
-#[derive(Clone, Copy, Default)]
-struct Time {
-    /// Arithmetic, if all threads had the same to do.
-    arithmetic: f64,
-    /// Threads without a row wait for those that have one.
-    too_few_rows: f64,
-    /// Bytes that come from caches or memory no faster.
-    memory: f64,
-    /// Calls, whatever they do.
-    calls: f64,
-}
-
-impl Time {
-    fn total(self) -> f64 {
-        self.arithmetic + self.too_few_rows + self.memory + self.calls
-    }
-
-    fn and(self, other: Self) -> Self {
-        Self {
-            arithmetic: self.arithmetic + other.arithmetic,
-            too_few_rows: self.too_few_rows + other.too_few_rows,
-            memory: self.memory + other.memory,
-            calls: self.calls + other.calls,
-        }
-    }
-
-    fn times(self, factor: f64) -> Self {
-        let Self { arithmetic, too_few_rows, memory, calls } = self;
-        let scaled = |part: f64| factor * part;
-        Self {
-            arithmetic: scaled(arithmetic),
-            too_few_rows: scaled(too_few_rows),
-            memory: scaled(memory),
-            calls: scaled(calls),
-        }
-    }
-
-    /// Seconds by name, of what takes any.
-    fn named(self) -> BTreeMap<&'static str, f64> {
-        let parts = [
-            ("arithmetic", self.arithmetic),
-            ("too few rows for all threads", self.too_few_rows),
-            ("memory", self.memory),
-            ("calls", self.calls),
-        ];
-        parts.into_iter().filter(|(_, ns)| *ns > 0.0).map(|(name, ns)| (name, ns * 1e-9)).collect()
-    }
 }
 
 /// The model.

@@ -188,10 +188,7 @@ fn transforms_by_themselves_are_transforms_of_every_polynomial() {
     let product = "intt,BGV,16384,4,b-2-3,a-2-3\nmul,BGV,16384,4,c-3-3,b-2-3,d-2-3\n";
     assert!(replayed(product).unwrap_err().starts_with("line 2: b is in coefficient domain: this instruction"));
     let sum = "intt,BGV,16384,4,b-2-3,a-2-3\nadd,BGV,16384,4,c-2-3,a-2-3,b-2-3\n";
-    assert_eq!(
-        replayed(sum).unwrap_err(),
-        "line 2: a and b are in different domains: ntt or intt one of them first"
-    );
+    assert_eq!(replayed(sum).unwrap_err(), "line 2: a and b are in different domains: ntt or intt one of them first");
 }
 
 /// BGV divides to a multiple of t, so its division and its key switches cost more than those of CKKS.
