@@ -1,5 +1,7 @@
 //! What a user can get wrong about machines.
 
+use std::borrow::Cow;
+
 /// A mistake in a specification, an override or a file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -80,7 +82,7 @@ pub enum MachineError {
         /// The first node that asks for it.
         node: u32,
         /// What the operation needs and no unit does.
-        why: &'static str,
+        why: Cow<'static, str>,
     },
     /// A program whose primes are wider than the machine's words.
     #[error(

@@ -66,7 +66,7 @@ impl Field {
         Self {
             unit,
             value: serde_json::to_value(value.get("value").unwrap_or(value)).unwrap_or_default(),
-            assumed: path.starts_with("assumed."),
+            assumed: is_assumption(value),
             source: reason.unwrap_or(source),
             path,
             short_name,
@@ -85,7 +85,49 @@ impl Field {
     }
 }
 
-/// All fields with their sections; an entry of `[assumed]` is one field.
+/// What a model says about its fields whose files are complete of themselves: there is no built-in file to compare with.
+pub(crate) struct Kinds {
+    /// A value of the kind of a field; `None` where there is no such field.
+    pub(crate) of: fn(&str) -> Option<Value>,
+    /// The texts that a field can be; none where any text is one.
+    pub(crate) choices: fn(&str) -> &'static [&'static str],
+    /// The paths that an unknown one may have meant.
+    pub(crate) paths: fn(&str) -> Vec<String>,
+    /// What holds where a file says nothing.
+    pub(crate) usual: fn() -> Vec<Usual>,
+}
+
+/// A field that a file may leave out.
+pub(crate) struct Usual {
+    /// Its path.
+    pub(crate) path: &'static str,
+    /// Its value then.
+    pub(crate) value: Value,
+    /// Why, where that is an assumption.
+    pub(crate) reason: &'static str,
+}
+
+/// A value with the reason for it, because nobody published it.
+pub(crate) fn assumption(value: Value, reason: &str) -> Value {
+    Value::Table([("value".into(), value), ("reason".into(), Value::from(reason))].into_iter().collect())
+}
+
+/// Whether a value is a number or a choice with its reason.
+pub(crate) fn is_assumption(value: &Value) -> bool {
+    value.as_table().is_some_and(|table| table.contains_key("value") && table.contains_key("reason"))
+}
+
+/// The table with the reasons left out.
+pub(crate) fn values(table: &Table) -> Table {
+    let value = |value: &Value| match value {
+        Value::Table(inner) if is_assumption(value) => inner["value"].clone(),
+        Value::Table(inner) => Value::Table(values(inner)),
+        other => other.clone(),
+    };
+    table.iter().map(|(key, found)| (key.clone(), value(found))).collect()
+}
+
+/// All fields with their sections; a value with its reason is one field, and so is whatever stands under `[assumed]`.
 pub(crate) fn leaves(table: &Table) -> Vec<(String, &Value)> {
     let mut found = Vec::new();
     for (key, value) in table {
@@ -93,7 +135,7 @@ pub(crate) fn leaves(table: &Table) -> Vec<(String, &Value)> {
             Value::Table(inner) if key == "assumed" => {
                 found.extend(inner.iter().map(|(name, entry)| (format!("assumed.{name}"), entry)));
             }
-            Value::Table(inner) => {
+            Value::Table(inner) if !is_assumption(value) => {
                 found.extend(leaves(inner).into_iter().map(|(name, value)| (format!("{key}.{name}"), value)));
             }
             _ => found.push((key.clone(), value)),
@@ -162,14 +204,21 @@ pub(crate) fn like(old: &Value, new: Value) -> Result<Value, Value> {
             let items: Result<Vec<Value>, Value> = old.iter().zip(&new).map(|(o, n)| like(o, n.clone())).collect();
             items.map(Value::Array).map_err(|_| Value::Array(new))
         }
+        (Value::Array(old), Value::Array(new)) if is_names(old) && is_names(&new) => Ok(Value::Array(new)),
         (Value::Array(_), new) => Err(new),
         (old, new) if old.same_type(&new) => Ok(new),
         (_, new) => Err(new),
     }
 }
 
+/// Whether a list is one of names, which may be of any length but empty.
+fn is_names(items: &[Value]) -> bool {
+    !items.is_empty() && items.iter().all(Value::is_str)
+}
+
 pub(crate) fn kind(value: &Value) -> String {
     match value {
+        Value::Array(items) if is_names(items) => "a list of names".into(),
         Value::Integer(_) => "an integer".into(),
         Value::Float(_) => "a number".into(),
         Value::Boolean(_) => "true or false".into(),

@@ -245,6 +245,16 @@ impl Report {
         }
     }
 
+    /// Says what ciphertexts and results take from and to the host.
+    pub(crate) fn note_host(&mut self, schedule: &Schedule, gb_s: f64) {
+        let moved = &schedule.program.off_chip_bytes;
+        let bytes: u64 = ["ciphertext", "result"].iter().filter_map(|role| moved.get(role)).sum();
+        let seconds = as_f64(bytes) / (gb_s * 1e9);
+        self.notes.push(format!(
+            "ciphertexts are in off-chip memory before and after; from and to the host they take {seconds:.3e} s"
+        ));
+    }
+
     /// Area, power and energy from the watts that each part draws at its activity and idle.
     pub(crate) fn set_energy(&mut self, area_mm2: f64, watts: &BTreeMap<String, f64>, idle_w: f64) {
         let power_w: f64 = watts.values().sum();

@@ -3,17 +3,21 @@
 //! A built-in file (`specs/x.toml`) is complete and is the schema: a variant names what it `extends` and gives only what
 //! differs, and an override names one field. Both may use only fields that the built-in file has, with values of the
 //! same kind. Ranges follow from the unit in a field's name, choices and short names stand in the built-in file.
+//! A composed machine's file is complete of itself: its model says which fields there can be (ADR 144).
+
+mod change;
 
 use crate::{
     error::{MachineError, nearest},
-    field::{self, Field, leaves},
-    machine::BUILT_IN,
+    field::{self, Field, is_assumption, leaves},
+    machine::{self, BUILT_IN},
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     path::{Path, PathBuf},
+    sync::{Mutex, PoisonError},
 };
 use toml::{Table, Value};
 
@@ -60,6 +64,18 @@ pub struct Assumed<T> {
     _reason: String,
 }
 
+/// A name of a file that reports and schedules repeat: kept once for as long as the process lives, as there are few.
+pub(crate) fn interned(name: &str) -> &'static str {
+    static NAMES: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
+    let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(known) = names.get(name) {
+        return known;
+    }
+    let kept: &'static str = Box::leak(name.to_owned().into_boxed_str());
+    names.insert(kept);
+    kept
+}
+
 /// The built-in machines.
 #[must_use]
 pub fn names() -> Vec<&'static str> {
@@ -93,16 +109,18 @@ fn built_in(name: &str) -> Result<Spec, MachineError> {
         known: names().join(", "),
         nearest: nearest(name, names().into_iter()),
     })?;
-    spec_of(name, text)
+    spec_of(name, text, parse(text, name)?)
 }
 
-/// The specification of a complete text.
-fn spec_of(name: &str, text: &str) -> Result<Spec, MachineError> {
-    let mut fields = parse(text, name)?;
+/// The specification of a complete text, which parses to these fields.
+fn spec_of(name: &str, text: &str, mut fields: Table) -> Result<Spec, MachineError> {
     let Header { name, model, about, short_names, choices } =
         fields.clone().try_into().map_err(|e| problem(name, e))?;
     HEADER.iter().for_each(|key| drop(fields.remove(*key)));
-    Ok(Spec { sources: field::sources(text), built_in: name.clone(), name, model, about, fields, short_names, choices })
+    let sources = field::sources(text);
+    let mut spec = Spec { sources, built_in: name.clone(), name, model, about, fields, short_names, choices };
+    spec.complete()?;
+    Ok(spec)
 }
 
 /// Whether a machine is given by a file.
@@ -151,17 +169,27 @@ impl Spec {
 
     fn variant(text: &str, origin: &str, before: &mut Vec<PathBuf>) -> Result<Self, MachineError> {
         let mut table = parse(text, origin)?;
+        let stem = Path::new(origin).file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let extends = match table.remove("extends") {
             Some(Value::String(name)) => name,
+            None if table.get("model").and_then(Value::as_str).is_some_and(|m| machine::kinds(m).is_some()) => {
+                table.entry("name").or_insert(Value::from(stem));
+                table.entry("about").or_insert(Value::from(format!("the machine of {origin}")));
+                let spec = spec_of(origin, text, table)?;
+                spec.check()?;
+                return Ok(spec);
+            }
             _ => {
-                let wanted = format!("extends = \"NAME\", one of {} or a TOML file", names().join(", "));
+                let wanted = format!(
+                    "extends = \"NAME\", one of {} or a TOML file; or, for a machine of its own, model = \"composed\"",
+                    names().join(", ")
+                );
                 return Err(MachineError::Extends { origin: origin.into(), wanted });
             }
         };
         let folder = Path::new(origin).parent().unwrap_or(Path::new(""));
         let base = if is_file(&extends) { folder.join(&extends).display().to_string() } else { extends };
         let mut spec = Self::load_after(&base, before)?;
-        let stem = Path::new(origin).file_stem().unwrap_or_default().to_string_lossy().into_owned();
         spec.name = spec.header(&mut table, "name", origin)?.unwrap_or(stem);
         spec.about = spec.header(&mut table, "about", origin)?.unwrap_or_else(|| format!("a variant of {base}"));
         let comments = field::sources(text);
@@ -182,31 +210,6 @@ impl Spec {
             got: got.to_string(),
         };
         table.remove(key).map(|value| value.as_str().map(str::to_owned).ok_or_else(|| wrong(&value))).transpose()
-    }
-
-    /// A copy with single fields changed, as `("memory.hbm.bandwidth_gb_s", "2000")` or by short names. Values are
-    /// written as in TOML; a text may go without quotes.
-    ///
-    /// # Errors
-    /// [`MachineError`] for unknown fields, values of another kind or out of range.
-    pub fn with_overrides<P: AsRef<str>, V: AsRef<str>>(&self, overrides: &[(P, V)]) -> Result<Self, MachineError> {
-        let mut spec = self.clone();
-        for (path, text) in overrides {
-            let (path, text) = (spec.path(path.as_ref()).to_owned(), text.as_ref());
-            let parsed = toml::from_str::<Table>(&format!("value = {text}")).ok().filter(|t| t.len() == 1);
-            let mut value = parsed.and_then(|mut t| t.remove("value")).unwrap_or_else(|| Value::from(text));
-            // A choice may look like a number.
-            if self.choices.contains_key(&path) && !value.is_str() {
-                value = Value::from(text);
-            }
-            if path.starts_with("assumed.") && !value.is_table() {
-                let reason = Value::from("chosen by the user");
-                value = Value::Table([("value".into(), value), ("reason".into(), reason)].into_iter().collect());
-            }
-            spec.assign(&path, value, "chosen by the user".into())?;
-        }
-        spec.check()?;
-        Ok(spec)
     }
 
     /// Name of the machine.
@@ -233,16 +236,15 @@ impl Spec {
         &self.about
     }
 
-    /// Everything under `[assumed]`.
+    /// Everything that nobody published: what stands under `[assumed]`, and what has its reason beside it.
     #[must_use]
     pub fn assumed(&self) -> Vec<Assumption> {
-        let entries = self.fields.get("assumed").and_then(Value::as_table);
-        let assumption = |(key, entry): (&String, &Value)| Assumption {
-            key: key.clone(),
+        let assumption = |(path, entry): (String, &Value)| Assumption {
+            key: path.strip_prefix("assumed.").unwrap_or(&path).to_owned(),
             value: serde_json::to_value(&entry["value"]).unwrap_or_default(),
             reason: entry["reason"].as_str().unwrap_or_default().into(),
         };
-        entries.into_iter().flatten().map(assumption).collect()
+        leaves(&self.fields).into_iter().filter(|(_, entry)| is_assumption(entry)).map(assumption).collect()
     }
 
     /// Every field with its value, unit, source, short name and choices, in the order of the file's sections.
@@ -279,61 +281,15 @@ impl Spec {
         self.fields.clone().try_into().map_err(|e| problem(&self.name, e))
     }
 
+    /// The specification without reasons, as a model reads it whose fields may all be assumed.
+    pub(crate) fn read_values<T: DeserializeOwned>(&self) -> Result<T, MachineError> {
+        field::values(&self.fields).try_into().map_err(|e| problem(&self.name, e))
+    }
+
     /// A complaint about one field.
     pub(crate) fn wrong(&self, path: &str, wanted: impl Into<String>, got: impl ToString) -> MachineError {
         let got = got.to_string();
         MachineError::Value { machine: self.name.clone(), key: path.into(), wanted: wanted.into(), got }
-    }
-
-    fn assign(&mut self, path: &str, value: Value, source: String) -> Result<(), MachineError> {
-        let known = leaves(&self.fields);
-        let Some((_, old)) = known.iter().find(|(p, _)| p == path) else {
-            let names = known.iter().map(|(p, _)| p).chain(self.short_names.keys()).map(String::as_str);
-            return Err(MachineError::UnknownKey {
-                machine: self.name.clone(),
-                key: path.into(),
-                nearest: nearest(path, names),
-            });
-        };
-        let value = match (old, value) {
-            (Value::Table(old), Value::Table(mut new)) => {
-                let reason = new.get("reason").and_then(Value::as_str).is_some_and(|r| !r.trim().is_empty());
-                let Some(number) = new.remove("value").filter(|_| reason && new.len() == 1) else {
-                    return Err(self.wrong(path, "a table of \"value\" and \"reason\"", Value::Table(new)));
-                };
-                let like = field::like(&old["value"], number);
-                new.insert("value".into(), like.map_err(|got| self.wrong(path, field::kind(&old["value"]), got))?);
-                Value::Table(new)
-            }
-            (old, new) => field::like(old, new).map_err(|got| self.wrong(path, field::kind(old), got))?,
-        };
-        let (sections, key) = path.rsplit_once('.').unwrap_or(("", path));
-        let inner = |table, section: &str| Table::get_mut(table, section).and_then(Value::as_table_mut);
-        let table = sections.split('.').filter(|s| !s.is_empty()).try_fold(&mut self.fields, inner);
-        table.expect("the path was found above").insert(key.into(), value);
-        self.sources.insert(path.into(), source);
-        Ok(())
-    }
-
-    /// Ranges by the unit in a field's name, choices of texts.
-    fn check(&self) -> Result<(), MachineError> {
-        for (path, value) in leaves(&self.fields) {
-            let value = value.get("value").unwrap_or(value);
-            if let Some((choices, text)) = self.choices.get(&path).zip(value.as_str())
-                && !choices.iter().any(|choice| choice == text)
-            {
-                let nearest = nearest(text, choices.iter().map(String::as_str));
-                let wanted = format!("one of {}", choices.join(", "));
-                let (machine, key, got) = (self.name.clone(), path, text.to_owned());
-                return Err(MachineError::Choice { machine, key, wanted, got, nearest });
-            }
-            for number in value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice) {
-                if let Some(wanted) = field::out_of_range(&path, number) {
-                    return Err(self.wrong(&path, wanted, number));
-                }
-            }
-        }
-        Ok(())
     }
 }
 
@@ -345,8 +301,9 @@ mod tests {
     #[test]
     fn an_unknown_model_is_refused_by_its_name() {
         let text = "name = \"abacus\"\nmodel = \"beads\"\nabout = \"a frame of beads\"\n";
-        let refused = machine::open(&spec_of("abacus", text).expect("a specification")).err().map(|e| e.to_string());
-        let told = "machine \"abacus\" names the unknown model \"beads\": choose one of ark, counts, cpu,";
+        let spec = spec_of("abacus", text, parse(text, "abacus").expect("TOML")).expect("a specification");
+        let refused = machine::open(&spec).err().map(|e| e.to_string());
+        let told = "machine \"abacus\" names the unknown model \"beads\": choose one of composed, counts, cpu,";
         assert!(refused.as_ref().is_some_and(|text| text.starts_with(told)), "{refused:?}");
     }
 }

@@ -26,7 +26,7 @@ fn options_take_numbers_only() {
         (&["plan", "tpch-q6"], "--scale"),
         (&["run", "logreg"], "--shadow-bound"),
         (&["time", "logreg", "--machine", "ark"], "--set=memory.hbm.bandwidth_gb_s"),
-        (&["time", "logreg", "--machine", "ark"], "--set=assumed.idle_share"),
+        (&["time", "logreg", "--machine", "ark"], "--set=policy.idle_share"),
     ];
     for (arguments, option) in options {
         for x in NO_NUMBERS {

@@ -63,7 +63,7 @@ fn each_mistake_has_a_text_that_teaches() {
         ("machine-choice", &["time", "logreg", "--machine", "ark", "--set", "distribution=limbwise"]),
         ("machine-no-clusters", &["machines", "show", "ark", "--set", "clusters=0"]),
         ("machine-nan", &["machines", "show", "ark", "--set", "hbm_gb_s=nan"]),
-        ("machine-prefetch", &["machines", "show", "ark", "--set", "assumed.prefetch_mb=512"]),
+        ("machine-prefetch", &["machines", "show", "ark", "--set", "policy.prefetch_mb=512"]),
         ("machine-extends-itself", &["machines", "show", "ring.toml", "--explain"]),
         ("machine-extends-nothing", &["time", "logreg", "--machine", "bare.toml"]),
         ("nothing-to-time", &["time", "--machine", "ark"]),

@@ -381,12 +381,7 @@ impl Machine for Fab {
 
     fn report(&self, graph: &Graph, schedule: &Schedule) -> Report {
         let mut report = Report { cycles: Some(schedule.ticks()), ..Report::of(self, graph, schedule) };
-        let moved = &schedule.program.off_chip_bytes;
-        let bytes: u64 = ["ciphertext", "result"].iter().filter_map(|role| moved.get(role)).sum();
-        let seconds = as_f64(bytes) / (self.numbers.host.bandwidth_gb_s * 1e9);
-        report.notes.push(format!(
-            "ciphertexts are in the HBM before and after; from and to the host they take {seconds:.3e} s"
-        ));
+        report.note_host(schedule, self.numbers.host.bandwidth_gb_s);
         report
     }
 }

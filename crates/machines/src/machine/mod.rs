@@ -1,6 +1,6 @@
 //! The models, one a file, and what they share; `machines!` lists the machines, a line each.
 
-mod ark;
+mod composed;
 mod counts;
 mod cpu;
 mod cuda;
@@ -15,6 +15,7 @@ pub use upmem::{Slots, Upmem};
 
 use crate::{
     error::MachineError,
+    field::Kinds,
     lower::{Work, lower},
     phases::Phases,
     program::{Order, Pool, Program, Stage, TaskKind},
@@ -52,7 +53,7 @@ macro_rules! machines {
 
 // Name, whose specification is specs/NAME.toml, and the model that this names.
 machines! {
-    "ark" = "ark": ark::Ark;
+    "ark" = "composed": composed::Composed;
     "counts" = "counts": counts::Counts;
     "cpu" = "cpu": cpu::Cpu;
     "cuda" = "cuda": cuda::Cuda;
@@ -99,9 +100,14 @@ pub trait Machine {
             None => Ok(()),
             Some(id) => {
                 let (machine, op) = (self.spec().name().into(), graph.node(id).op());
-                Err(MachineError::NoUnit { machine, op: op.name(), node: id.0, why: not_made_for(op) })
+                Err(MachineError::NoUnit { machine, op: op.name(), node: id.0, why: self.lacks(op) })
             }
         }
+    }
+
+    /// Why no unit does an operation.
+    fn lacks(&self, op: Op) -> Cow<'static, str> {
+        Cow::Borrowed(not_made_for(op))
     }
 
     /// Bandwidths that several units share, at most [`POOLS`](crate::program::POOLS); a [`Stage`] draws from them.
@@ -211,6 +217,11 @@ fn started(graph: &Graph, schedule: &Schedule) -> Vec<NodeId> {
     }
     order.sort_by_key(|(start, _)| *start);
     order.into_iter().map(|(_, id)| id).collect()
+}
+
+/// What a model says about its fields whose files are complete of themselves.
+pub(crate) fn kinds(model: &str) -> Option<&'static Kinds> {
+    (model == "composed").then_some(&composed::KINDS)
 }
 
 /// The model of a specification.

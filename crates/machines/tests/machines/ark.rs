@@ -17,7 +17,7 @@ fn on(graph: &Graph, overrides: &[(&str, &str)]) -> Schedule {
 }
 
 /// As good as no register files, which hold values as well.
-const NO_FILES: (&str, &str) = ("assumed.register_files_mb", "1");
+const NO_FILES: (&str, &str) = ("memory.register_files.capacity_mb", "1");
 
 fn busy(schedule: &Schedule, unit: &str) -> u64 {
     let at = schedule.program.units.iter().position(|u| *u == unit).unwrap();
@@ -54,7 +54,7 @@ fn unit_times_of_a_rotation_are_the_ideal_ones() {
 #[test]
 fn a_program_takes_at_least_its_busiest_unit_and_at_most_all_in_turn() {
     let graph = programs::rotations(6);
-    for overrides in [&[][..], &[("assumed.streaming", "true")], &[("memory.hbm.bandwidth_gb_s", "100000")]] {
+    for overrides in [&[][..], &[("policy.streaming", "true")], &[("memory.hbm.bandwidth_gb_s", "100000")]] {
         let run = on(&graph, overrides);
         let in_turn: u64 = run.program.tasks.iter().map(|t| t.stage.occupancy + t.stage.fill).sum();
         assert!(run.ticks() > *run.busy().iter().max().unwrap() && run.ticks() < in_turn);
@@ -73,11 +73,11 @@ fn a_key_that_stays_is_loaded_once() {
     assert_eq!(run.program.off_chip_bytes["result"], 48 * limb);
     assert_eq!(run.program.off_chip_bytes.get("temporary"), None);
     // With less room than key and ciphertext need, parts of the key come again for every rotation.
-    let tight = on(&graph, &[("memory.scratchpad.capacity_mb", "160"), ("assumed.prefetch_mb", "1"), NO_FILES]);
+    let tight = on(&graph, &[("memory.scratchpad.capacity_mb", "160"), ("policy.prefetch_mb", "1"), NO_FILES]);
     let loaded = tight.program.off_chip_bytes["evaluation_key"];
     assert!(loaded > 240 * limb && loaded < 4 * 240 * limb, "{} limbs", loaded / limb);
     // With room for nothing but an operation, all of it comes again.
-    let tiny = on(&graph, &[("memory.scratchpad.capacity_mb", "66"), ("assumed.prefetch_mb", "0"), NO_FILES]);
+    let tiny = on(&graph, &[("memory.scratchpad.capacity_mb", "66"), ("policy.prefetch_mb", "0"), NO_FILES]);
     assert!(tiny.program.off_chip_bytes["evaluation_key"] > loaded);
     assert!(tiny.program.off_chip_bytes["temporary"] > 0);
     assert!(tiny.ticks() > run.ticks());
@@ -98,8 +98,8 @@ fn reads(order: &[usize]) -> Graph {
 fn the_one_wanted_last_leaves() {
     let loads = |order: &[usize]| {
         // In the order of the program: a list would do what reads the same together.
-        let room = [("memory.scratchpad.capacity_mb", "25"), ("assumed.prefetch_mb", "0"), NO_FILES];
-        let room_for_two = [&room[..], &[("schedule.order", "in-order")]].concat();
+        let room = [("memory.scratchpad.capacity_mb", "25"), ("policy.prefetch_mb", "0"), NO_FILES];
+        let room_for_two = [&room[..], &[("policy.order", "in-order")]].concat();
         on(&reads(order), &room_for_two).program.off_chip_bytes["plaintext"] / (24 * (8 << 16))
     };
     assert_eq!(loads(&[0, 1, 0, 1, 2]), 3);
@@ -113,22 +113,22 @@ fn numbers_have_the_effect_they_name() {
     let base = on(&graph, &[]);
     let half = on(&graph, &[("chip.clusters", "2")]);
     assert_eq!(busy(&half, "bconvu"), 2 * busy(&base, "bconvu"));
-    assert_eq!(busy(&on(&graph, &[("bconvu.macs_per_lane", "12")]), "bconvu"), busy(&base, "bconvu") / 2);
+    assert_eq!(busy(&on(&graph, &[("unit.bconvu.targets_at_once", "12")]), "bconvu"), busy(&base, "bconvu") / 2);
     let port = ("memory.scratchpad.bandwidth_gb_s_per_cluster", "100000");
-    let madu = |units: &str| busy(&on(&graph, &[port, ("madu.units_per_cluster", units)]), "madu");
+    let madu = |units: &str| busy(&on(&graph, &[port, ("unit.madu.count", units)]), "madu");
     assert_eq!(madu("1"), 2 * madu("2"));
     assert!(madu("2") < busy(&base, "madu")); // keys and far operands come through the port
-    assert!(on(&graph, &[("assumed.streaming", "true")]).ticks() < base.ticks());
-    assert!(busy(&on(&graph, &[("assumed.fuse_subtract_scale", "false")]), "madu") > busy(&base, "madu"));
+    assert!(on(&graph, &[("policy.streaming", "true")]).ticks() < base.ticks());
+    assert!(busy(&on(&graph, &[("policy.fuse_subtract_scale", "false")]), "madu") > busy(&base, "madu"));
     // Limb-wise only: 2·dnum·(α + ℓ + 1)·N words for each key switch instead of (dnum + 2)(α + ℓ + 1)·N.
     let limb_wise = busy(&on(&graph, &[("policy.distribution", "limb-wise")]), "noc");
     let words = |noc: u64| (noc as f64 / 8.0 * 1000.0 / 65536.0 / 30.0).round();
     assert_eq!((words(limb_wise), words(busy(&base, "noc"))), (8.0, 6.0));
     let report = |o: &[(&str, &str)]| time(&graph, &ark(o)).unwrap();
-    let faster = report(&[("assumed.core_mhz", "2000"), ("memory.hbm.bandwidth_gb_s", "2000")]);
+    let faster = report(&[("chip.clock_mhz", "2000"), ("memory.hbm.bandwidth_gb_s", "2000")]);
     assert!(faster.seconds < report(&[]).seconds);
     let energy = |o: &[(&str, &str)]| report(o).energy.unwrap();
-    assert!(energy(&[("assumed.idle_share", "0")]).energy_j < energy(&[]).energy_j);
+    assert!(energy(&[("policy.idle_share", "0")]).energy_j < energy(&[]).energy_j);
     let more_area = energy(&[("chip.clusters", "8")]).area_mm2.unwrap() - energy(&[]).area_mm2.unwrap();
     assert!((more_area - (9.3 + 57.2 + 20.6 + 8.9 + 42.8)).abs() < 1e-9);
 }
@@ -162,7 +162,7 @@ fn overlapping_is_no_worse_than_phases_one_after_another() {
     let up = 6 * limb + noc(4 * 30) + 4 * 1536 + 4 * 6 * limb;
     let down = 2 * (2 * limb + noc(30) + 1536 + 6 * limb + 6 * 128);
     let recipe = 2 * 6 * limb + up + 8 * 8 * 128 + down + 6 * 128;
-    let (streaming, waiting) = (step(&[("assumed.streaming", "true")]), step(&[]));
+    let (streaming, waiting) = (step(&[("policy.streaming", "true")]), step(&[]));
     println!("a rotation with its key at hand: {streaming} cycles, {waiting} without streaming, {recipe} in turn");
     assert!(streaming < waiting && waiting < recipe);
 }
@@ -173,9 +173,9 @@ fn off_chip_memory_has_rows_and_refresh() {
     let hbm = |overrides: &[(&str, &str)]| busy(&on(&graph, overrides), "hbm");
     let (peak, banks) = (hbm(&[("memory.hbm.model", "bandwidth")]), hbm(&[]));
     assert!(banks >= peak && banks < peak + peak / 1000); // only the turn to the result's store
-    let all_banks = hbm(&[("assumed.hbm_refresh", "all-banks"), ("assumed.hbm_trfc_ns", "350")]);
+    let all_banks = hbm(&[("memory.hbm.refresh", "all-banks"), ("memory.hbm.trfc_ns", "350")]);
     assert!(all_banks * 10 > banks * 11 && all_banks * 10 < banks * 12, "refresh takes 378 of 3900 ns");
-    assert!(hbm(&[("assumed.hbm_banks", "1"), ("assumed.hbm_refresh", "all-banks")]) > 3 * banks / 2); // nothing hides a row
+    assert!(hbm(&[("memory.hbm.banks", "1"), ("memory.hbm.refresh", "all-banks")]) > 3 * banks / 2); // nothing hides a row
 }
 
 #[test]
@@ -191,7 +191,7 @@ fn stored_twisting_factors_take_port_and_room() {
 #[test]
 fn narrow_words_refuse_or_split() {
     let graph = programs::rotations(1); // primes of 50 bits
-    let narrow = ("chip.word_bytes", "4");
+    let narrow = ("chip.word_bits", "32");
     let refused = machine::open(&ark(&[narrow])).unwrap().schedule(&graph).unwrap_err().to_string();
     let wanted = "machine \"ark\" has words of 32 bits, the program has primes of 50 bits: choose a preset with narrower \
                   primes, or --set words=split to take 2 words a residue";

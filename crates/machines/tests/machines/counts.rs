@@ -116,7 +116,7 @@ fn ark_says_what_it_cannot_do() {
     let error = time(&rotation(48), &Spec::load("ark").unwrap()).unwrap_err().to_string();
     assert_eq!(
         error,
-        "machine \"ark\" has no unit for upload_lwe (node 8 of the program): its units work on polynomials, and LWE \
-         ciphertexts are vectors of any length modulo any number; choose a machine that runs TFHE, as cpu, or counts"
+        "machine \"ark\" has no unit for lwe_decompose (node 10 of the program): no unit of its file does \"lwe\"; choose a \
+         machine that runs TFHE, as cpu, or counts"
     );
 }

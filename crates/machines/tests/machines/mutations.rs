@@ -180,8 +180,8 @@ proptest! {
         let graph = program(calls);
         let changes = [
             ("memory.scratchpad.capacity_mb", "20"),
-            ("assumed.prefetch_mb", "5"),
-            ("assumed.streaming", if streaming { "true" } else { "false" }),
+            ("policy.prefetch_mb", "5"),
+            ("policy.streaming", if streaming { "true" } else { "false" }),
         ];
         let machine = machine::open(&Spec::load("ark").unwrap().with_overrides(&changes).unwrap()).unwrap();
         let schedule = machine.schedule(&graph).unwrap();

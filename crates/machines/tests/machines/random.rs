@@ -64,10 +64,10 @@ proptest! {
         let graph = program(calls);
         let changes = [
             ("memory.scratchpad.capacity_mb", capacity.to_string()),
-            ("assumed.prefetch_mb", (capacity / 8).to_string()),
+            ("policy.prefetch_mb", (capacity / 8).to_string()),
             ("chip.clusters", clusters.to_string()),
-            ("assumed.streaming", streaming.to_string()),
-            ("schedule.order", if in_order { "in-order" } else { "list" }.to_string()),
+            ("policy.streaming", streaming.to_string()),
+            ("policy.order", if in_order { "in-order" } else { "list" }.to_string()),
         ];
         let machine = machine::open(&Spec::load("ark").unwrap().with_overrides(&changes).unwrap()).unwrap();
         let run = machine.schedule(&graph).unwrap();

@@ -43,7 +43,7 @@ fn the_report_of_a_chip_has_every_field() {
 fn reuse_tells_what_comes_again() {
     let graph = programs::rotations(2);
     let keys = |mb: &str| {
-        let changes = [("memory.scratchpad.capacity_mb", mb), ("assumed.prefetch_mb", "0")];
+        let changes = [("memory.scratchpad.capacity_mb", mb), ("policy.prefetch_mb", "0")];
         let report = time(&graph, &Spec::load("ark").unwrap().with_overrides(&changes).unwrap()).unwrap();
         let moved = report.bytes["hbm"]["evaluation_key"];
         let keys = report.reuse["evaluation_key"];
@@ -85,7 +85,7 @@ fn the_roofline_is_that_of_the_units() {
 fn the_text_shows_what_was_assumed() {
     let text = time(&programs::rotations(1), &Spec::load("ark").unwrap()).unwrap().to_string();
     for wanted in
-        ["ark: ", " cycles, ", "nttu", "evaluation_key", "step/rotate", "assumed core_mhz = 1000.0: the clock"]
+        ["ark: ", " cycles, ", "nttu", "evaluation_key", "step/rotate", "assumed chip.clock_mhz = 1000.0: the clock"]
     {
         assert!(text.contains(wanted), "{wanted} in\n{text}");
     }
@@ -137,7 +137,7 @@ fn operations_without_a_unit_are_refused() {
     drop(dev.lwe_add(&a, &a));
     let graph = dev.finish();
     let refused = time(&graph, &Spec::load("ark").unwrap()).unwrap_err().to_string();
-    assert!(refused.contains("has no unit for upload_lwe (node 0 of the program)"), "{refused}");
+    assert!(refused.contains("has no unit for lwe_add (node 1 of the program)"), "{refused}");
     let report = time(&graph, &Spec::load("cpu").unwrap()).unwrap();
     assert!(report.seconds > 0.0 && report.bytes["memory"]["ciphertext"] == 2 * 8 * 11, "{report}");
 }

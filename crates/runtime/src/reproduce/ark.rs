@@ -111,7 +111,7 @@ fn speeds(graphs: &[Graph; 3], machine: &Spec, put: &mut impl FnMut(&str, f64)) 
 
 /// The machine with overlapped functions of a key switch.
 fn overlapped(machine: &Spec) -> Result<Spec> {
-    Ok(machine.with_overrides(&[("assumed.phases", "overlapped")])?)
+    Ok(machine.with_overrides(&[("phases", "overlapped")])?)
 }
 
 fn speed(graphs: &[Graph; 3], machine: &Spec, reading: &str, put: &mut impl FnMut(&str, f64)) -> Result<()> {
