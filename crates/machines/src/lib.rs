@@ -39,7 +39,7 @@ pub mod words;
 
 pub use error::MachineError;
 pub use field::Field;
-pub use machine::Machine;
+pub use machine::{Machine, new_machine};
 pub use program::{Program, Task, TaskId, TaskKind};
 pub use report::Report;
 pub use scheduler::Schedule;

@@ -29,7 +29,13 @@ pub(crate) fn explain(machine: &Whole) -> String {
 pub(crate) fn file(machine: &Whole) -> String {
     let quoted = |text: &str| toml::Value::from(text).to_string();
     let own = format!("{}-variant", machine.name);
-    let mut text = format!("name = {}\nextends = {}\n", quoted(&own), quoted(&machine.built_in));
+    let mut text = if limbwise_machines::names().contains(&machine.built_in.as_str()) {
+        format!("name = {}\nextends = {}\n", quoted(&own), quoted(&machine.built_in))
+    } else {
+        // A machine of its own has nothing to extend.
+        let [name, model, about] = [&own, &machine.model, &machine.about].map(|text| quoted(text));
+        format!("name = {name}\nmodel = {model}\nabout = {about}\n")
+    };
     // A section's own fields stand together, before those of the sections in it: TOML has each heading once.
     let place = |path: &'_ str| path.rfind('.').map_or(0, |dot| dot + 1);
     let mut fields: Vec<_> = machine.fields.iter().collect();

@@ -1,10 +1,11 @@
 //! `limbwise machines`: the models, and every number of one with its source.
 
-use crate::{output::OutputArgs, specs::assignment, text};
+use crate::{failure::Mistake, output::OutputArgs, specs::assignment, text};
 use clap::Subcommand;
-use limbwise_machines::{Field, Spec, machine, names};
+use limbwise_machines::{Field, Spec, machine, names, new_machine};
 use schemars::JsonSchema;
 use serde::Serialize;
+use std::{fs::File, io::Write as _};
 
 /// List machine models, or show every number of one
 ///
@@ -16,6 +17,7 @@ use serde::Serialize;
 ///   limbwise machines show ark --explain              each number with unit, value, source, short name
 ///   limbwise machines show ark > mine.toml            a variant to edit, for --machine mine.toml
 ///   limbwise machines show mine.toml --set clusters=8 --explain
+///   limbwise machines new mine                        writes mine.toml: a machine of units, memories and networks
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Machines {
@@ -42,6 +44,31 @@ enum Action {
         #[arg(long = "set", value_name = "PATH=VALUE", value_parser = assignment)]
         changes: Vec<(String, String)>,
     },
+    /// Write a commented file that describes a machine of your own: units, memories, networks, policies
+    ///
+    /// Edit it, then name its path as --machine. A file that exists is not overwritten.
+    New {
+        /// Name of the machine; the file is NAME.toml in this folder
+        #[arg(value_parser = new_name)]
+        name: String,
+    },
+}
+
+/// The name of a new machine, with or without `.toml`.
+fn new_name(text: &str) -> Result<String, String> {
+    let name = text.strip_suffix(".toml").unwrap_or(text);
+    let letter = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+    if name.is_empty() || name.len() > 40 || !name.chars().all(letter) {
+        return Err("a name has at most 40 letters, digits, '-' and '_'".into());
+    }
+    Ok(name.into())
+}
+
+/// A file that was written.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Written {
+    /// Its path.
+    pub(crate) path: String,
 }
 
 /// A machine in a line.
@@ -95,6 +122,14 @@ impl Machines {
                 let whole = Whole { name, built_in, model, about, fields: spec.fields() };
                 let render = if *explain { text::machines::explain } else { text::machines::file };
                 output.report(&whole, &render(&whole))
+            }
+            Action::New { name } => {
+                let path = format!("{name}.toml");
+                let written = File::create_new(&path)
+                    .and_then(|mut file| file.write_all(new_machine(name).as_bytes()).and_then(|()| file.sync_all()));
+                written.map_err(|e| Mistake(format!("{path}: cannot write: {e} (choose another name)")))?;
+                let text = format!("{path} written: edit it, then limbwise time PROGRAM --machine {path}\n");
+                output.report(&Written { path }, &text)
             }
         }
     }

@@ -27,7 +27,7 @@ pub fn schemas() -> Vec<(&'static str, String)> {
         ("inspect", written("limbwise inspect --json", one::<Vec<Inspection>>)),
         ("keygen", written("limbwise keygen --json", one::<keygen::Report>)),
         ("list", written("limbwise list --json", one::<list::Everything>)),
-        ("machines", written("limbwise machines --json: list, show", machine_list)),
+        ("machines", written("limbwise machines --json: list, show, new", machine_list)),
         ("params", written("limbwise params --json: a set, or all of them; one chosen for a program", parameter_sets)),
         ("plan", written("limbwise plan --json", one::<Plan>)),
         ("record", written("limbwise record --json", one::<record::Recorded>)),
@@ -59,7 +59,8 @@ fn parameter_sets(generator: &mut SchemaGenerator) -> Schema {
 
 fn machine_list(generator: &mut SchemaGenerator) -> Schema {
     let all = generator.subschema_for::<Vec<machines::Summary>>();
-    json_schema!({ "anyOf": [all, generator.subschema_for::<machines::Whole>()] })
+    let one = generator.subschema_for::<machines::Whole>();
+    json_schema!({ "anyOf": [all, one, generator.subschema_for::<machines::Written>()] })
 }
 
 /// A whole schema as it stands in its file.

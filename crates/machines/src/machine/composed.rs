@@ -31,6 +31,13 @@ use crate::{
 use limbwise_graph::{Basis, Entries, Graph, LimbOrder, NodeId, Op, Role, Shape};
 use std::borrow::Cow;
 
+/// A file to edit: a machine with everything that one can have, and what each line is.
+pub(crate) fn new_machine(name: &str) -> String {
+    include_str!("composed/new.toml")
+        .replace("NAME.toml", &format!("{name}.toml"))
+        .replace("\"NAME\"", &format!("\"{name}\""))
+}
+
 /// The model.
 pub(super) struct Composed {
     spec: Spec,

@@ -224,6 +224,12 @@ pub(crate) fn kinds(model: &str) -> Option<&'static Kinds> {
     (model == "composed").then_some(&composed::KINDS)
 }
 
+/// The text of a composed machine's file, to be edited: every section with a comment on each line.
+#[must_use]
+pub fn new_machine(name: &str) -> String {
+    composed::new_machine(name)
+}
+
 /// The model of a specification.
 ///
 /// # Errors

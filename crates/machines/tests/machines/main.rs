@@ -9,6 +9,7 @@
 )]
 
 mod ark;
+mod composed;
 mod counts;
 mod cpu;
 mod cuda;

@@ -1,0 +1,188 @@
+//! Machines as data: what a file may say, that each number has its effect, and that FAB's board comes out as its own model
+//! has it.
+
+use crate::programs;
+use limbwise_machines::{Schedule, Spec, check::check, machine, new_machine, time};
+
+const FAB: &str = include_str!("fab.data.toml");
+
+/// A machine of two kinds of units and one memory.
+const SMALL: &str = "model = \"composed\"
+[chip]
+clock_mhz = 1000
+word_bits = 64
+[unit.ntt]
+does = [\"ntt\", \"intt\"]
+words_per_cycle = 256
+[unit.rest]
+does = [\"convert\", \"add\", \"multiply\", \"automorphism\"]
+words_per_cycle = 512
+[memory.hbm]
+kind = \"off-chip\"
+feeds = \"units\"
+bandwidth_gb_s = 1000
+";
+
+fn of(text: &str) -> Spec {
+    Spec::from_toml(text, "mine.toml").unwrap()
+}
+
+fn on(spec: &Spec, rotations: u32) -> Schedule {
+    let graph = programs::rotations(rotations);
+    let machine = machine::open(spec).unwrap();
+    let graph = machine.prepare(&graph);
+    let schedule = machine.schedule(&graph).unwrap();
+    assert_eq!(check(&graph, &*machine, &schedule), Ok(()));
+    schedule
+}
+
+#[test]
+fn a_small_machine_takes_few_lines() {
+    assert!(SMALL.lines().count() <= 25);
+    let spec = of(SMALL);
+    assert_eq!((spec.name(), spec.model()), ("mine", "composed"));
+    // By hand: one rotation has 180 limbs to transform, each 2^16 words at 256 a cycle.
+    let run = on(&spec, 1);
+    let at = run.program.units.iter().position(|u| *u == "ntt").unwrap();
+    // A limb passes in 256 cycles, but in and out at 1000 bytes a cycle it takes 1048.6.
+    assert!(run.busy()[at] >= 180 * 2 * (8 << 16) / 1000 && run.busy()[at] < 180 * 1200, "{}", run.busy()[at]);
+    assert!(run.drawn_bytes()[0] > 180 * 2 * (8 << 16));
+    // What the file leaves out is assumed, and said.
+    let assumed: Vec<String> = spec.assumed().into_iter().map(|a| a.key).collect();
+    assert!(assumed.contains(&"policy.order".to_owned()) && assumed.contains(&"policy.phases".to_owned()));
+}
+
+#[test]
+fn fab_as_data_is_fab() {
+    let code = Spec::load("fab").unwrap();
+    // Whole polynomials want more room than the board has.
+    for (limbs, mb) in [("whole", "400"), ("apart", "43"), ("fused", "43"), ("reordered", "43")] {
+        let field = "memory.on_chip.capacity_mb";
+        let code = on(&code.with_overrides(&[("limbs", limbs), (field, mb)]).unwrap(), 3);
+        let data = on(&of(FAB).with_overrides(&[("policy.limbs", limbs), (field, mb)]).unwrap(), 3);
+        assert_eq!(code.program.off_chip_bytes, data.program.off_chip_bytes, "{limbs}");
+        assert_eq!(code.ticks(), data.ticks(), "{limbs}");
+    }
+}
+
+#[test]
+fn numbers_of_a_file_have_the_effect_they_name() {
+    let spec = of(&new_machine("mine"));
+    let ticks = |changes: &[(&str, &str)]| on(&spec.with_overrides(changes).unwrap(), 4).ticks();
+    let base = ticks(&[]);
+    for (path, more) in [
+        ("unit.transforms.words_per_cycle", "1024"),
+        ("unit.conversions.targets_at_once", "24"),
+        ("unit.rest.count", "8"),
+        ("memory.hbm.bandwidth_gb_s", "4000"),
+        ("memory.scratchpad.bandwidth_gb_s_per_cluster", "20000"),
+        ("network.exchange.bandwidth_gb_s_per_cluster", "8000"),
+        ("policy.streaming", "true"),
+        ("chip.clock_mhz", "1000"),
+    ] {
+        assert!(ticks(&[(path, more)]) <= base + base / 100, "{path}={more}");
+    }
+    assert!(ticks(&[("unit.transforms.words_per_cycle", "16")]) > base);
+    assert!(ticks(&[("unit.transforms.transforms", "butterflies")]) > base);
+    assert!(
+        ticks(&[("network.exchange.topology", "ring"), ("network.exchange.bandwidth_gb_s_per_cluster", "20")]) > base
+    );
+    assert!(
+        ticks(&[("policy.distribution", "coefficient-wise"), ("network.exchange.bandwidth_gb_s_per_cluster", "20")])
+            > base
+    );
+    // Half of a key's bytes are grown on the chip.
+    let bytes = |changes: &[(&str, &str)]| on(&spec.with_overrides(changes).unwrap(), 1).program.off_chip_bytes["evaluation_key"];
+    assert_eq!(bytes(&[]), 240 * (8 << 16));
+    let report = time(&programs::rotations(1), &spec).unwrap();
+    assert!(report.notes.iter().any(|note| note.contains("from and to the host")));
+    assert!(report.energy.is_none(), "the file has no powers");
+    let powers = [("unit.rest.power_w", "10"), ("unit.rest.area_mm2", "3"), ("policy.idle_share", "0.5")];
+    let energy = time(&programs::rotations(1), &spec.with_overrides(&powers).unwrap()).unwrap().energy.unwrap();
+    assert!(energy.power_w > 5.0 && energy.power_w < 10.0 && energy.area_mm2 == Some(3.0));
+}
+
+/// The file that is written to be edited says what it is, and every commented line of it is a field.
+#[test]
+fn the_new_file_is_complete() {
+    let text = new_machine("mine");
+    assert!(of(&text).about().len() > 10 && !text.contains("NAME\""));
+    let optional: String = text
+        .lines()
+        .map(|line| line.strip_prefix("# ").filter(|l| l.contains(" = ") && !l.contains("{")).unwrap_or(line))
+        .map(|line| format!("{line}\n"))
+        .collect();
+    let spec = Spec::from_toml(&optional, "mine.toml");
+    assert!(spec.is_ok(), "{spec:?}\n{optional}");
+}
+
+#[test]
+fn what_is_wrong_in_a_file_is_named() {
+    let cases = [
+        (
+            "words_per_cycle = 256",
+            "",
+            "field \"unit.ntt.words_per_cycle\": its throughput, a number is wanted, got nothing",
+        ),
+        ("clock_mhz = 1000", "", "field \"chip.clock_mhz\": the clock: a number is wanted, got nothing"),
+        ("word_bits = 64", "word_bits = 65", "field \"chip.word_bits\": an integer from 8 to 64 is wanted, got 65"),
+        ("does = [\"ntt\", \"intt\"]", "does = []", "field \"unit.ntt.does\": a list of names is wanted"),
+        ("\"intt\"]", "\"intd\"]", "got \"intd\"; did you mean \"intt\"?"),
+        ("\"intt\"]", "\"intt\", \"add\"]", "field \"unit.rest.does\": \"add\" in one unit"),
+        (
+            "feeds = \"units\"",
+            "",
+            "field \"memory.hbm.feeds\": \"units\" or the name of a memory is wanted, got nothing: no one reads this memory",
+        ),
+        ("feeds = \"units\"", "feeds = \"unit\"", "got \"unit\"; did you mean \"units\"?"),
+        ("feeds = \"units\"", "feeds = \"hbm\"", "a memory on the chip, or units is wanted, got hbm"),
+        ("bandwidth_gb_s = 1000", "", "got nothing"),
+        ("bandwidth_gb_s = 1000", "bandwidth_gb_s = 1000\nports = 2", "ports with port_words_per_cycle is wanted"),
+        (
+            "bandwidth_gb_s = 1000",
+            "bandwidth_gbs = 1000",
+            "no field \"memory.hbm.bandwidth_gbs\"; did you mean \"memory.hbm.bandwidth_gb_s\"?",
+        ),
+        ("[unit.ntt]", "[unit.\"a b\"]", "has no field \"unit.a b.does\""),
+        (
+            "word_bits = 64",
+            "word_bits = 64\nclusters = 4",
+            "field \"network\": a section [network.NAME] that joins the clusters is wanted, got 4 clusters and none",
+        ),
+        ("model = \"composed\"", "model = \"composd\"", "field \"extends\""),
+        (
+            "clock_mhz = 1000",
+            "clock_mhz = { value = 1000, reason = \"\" }",
+            "a table of \"value\" and \"reason\" is wanted",
+        ),
+        ("clock_mhz = 1000", "clock_mhz = inf", "field \"chip.clock_mhz\""),
+        ("clock_mhz = 1000", "clock_mhz 1000", "TOML parse error at line 3"),
+        ("[memory.hbm]", "[memory.ntt]", "one unit, memory or network of a name is wanted, got two"),
+        ("kind = \"off-chip\"", "kind = \"tape\"", "one of registers, scratchpad, cache, off-chip is wanted"),
+    ];
+    for (from, to, wanted) in cases {
+        assert!(SMALL.contains(from), "{from}");
+        let opened =
+            Spec::from_toml(&SMALL.replacen(from, to, 1), "mine.toml").and_then(|spec| machine::open(&spec).map(drop));
+        let got = opened.expect_err(to).to_string();
+        assert!(got.contains(wanted), "{to}: \"{got}\" should say \"{wanted}\"");
+    }
+    // A loop beside a way that is whole, two memories on one reader, and one beyond what is off the chip.
+    let more = |text: &str| {
+        let spec = Spec::from_toml(&format!("{SMALL}{text}"), "mine.toml").unwrap();
+        machine::open(&spec).map(drop).unwrap_err().to_string()
+    };
+    let memory =
+        |name: &str, feeds: &str| format!("[memory.{name}]\nkind = \"cache\"\nfeeds = \"{feeds}\"\ncapacity_mb = 1\n");
+    assert!(more(&(memory("a", "b") + &memory("b", "a"))).contains("a cycle of memories"));
+    assert!(more(&memory("a", "units")).contains("feeds already"));
+    assert!(more(&memory("a", "hbm")).contains("a memory on the chip, or units is wanted"));
+    // A program that asks for what no unit does.
+    let without = of(&SMALL.replace("\"automorphism\"", "\"rotate\""));
+    let refused = time(&programs::rotations(1), &without).unwrap_err().to_string();
+    assert!(
+        refused.contains("has no unit for automorphism")
+            && refused.contains("no unit of its file does \"automorphism\""),
+        "{refused}"
+    );
+}
