@@ -26,6 +26,7 @@ use std::path::PathBuf;
 ///   limbwise reproduce mad                              counts, options alone and together, addresses in DRAM
 ///   limbwise reproduce fhex                             mapping, offloading and other memories; about a minute
 ///   limbwise reproduce flexmem                          networks, shapes, chips and readings; about a minute
+///   limbwise reproduce zoo                              other accelerators, each a file of at most 80 lines
 ///
 /// What the numbers mean:
 ///   paper, model    the published number, and the one that recordings and schedules give, fresh at each run
@@ -67,6 +68,8 @@ enum System {
     Fhex,
     /// FlexMem \[FLX\]: CKKS and TFHE on units between the subarrays of DRAM chips
     Flexmem,
+    /// The zoo: bootstrapping and PBS on accelerators that are files of units, memories and networks
+    Zoo,
 }
 
 impl Reproduce {
@@ -91,6 +94,7 @@ impl Reproduce {
                 let specs = machines(&["fhex", "fhex-in-bank"])?;
                 reproduce::fhex(&specs[0], &specs[1])?
             }
+            System::Zoo => reproduce::zoo(&machines(&reproduce::ZOO)?)?,
             System::Flexmem => reproduce::flexmem(&machines(&["flexmem"])?[0])?,
         };
         if let Some(html) = html {

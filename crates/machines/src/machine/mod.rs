@@ -40,18 +40,23 @@ pub(crate) struct BuiltIn {
 }
 
 macro_rules! machines {
-    ($($name:literal = $model:literal: $made:ty;)+) => {
+    ($($name:literal = $model:literal: $made:ty;)+ zoo: $($file:literal,)+) => {
         /// The built-in machines.
         pub(crate) const BUILT_IN: &[BuiltIn] = &[$(BuiltIn {
             name: $name,
             text: include_str!(concat!("../../specs/", $name, ".toml")),
             model: $model,
             open: |spec| Ok(Box::new(<$made>::new(spec)?)),
+        },)+ $(BuiltIn {
+            name: $file,
+            text: include_str!(concat!("../../zoo/", $file, ".toml")),
+            model: "composed",
+            open: |spec| Ok(Box::new(composed::Composed::new(spec)?)),
         },)+];
     };
 }
 
-// Name, whose specification is specs/NAME.toml, and the model that this names.
+// Name, whose specification is specs/NAME.toml, and the model that this names; of the zoo, zoo/NAME.toml.
 machines! {
     "ark" = "composed": composed::Composed;
     "counts" = "counts": counts::Counts;
@@ -63,6 +68,7 @@ machines! {
     "flexmem" = "flexmem": flexmem::Flexmem;
     "f1-scaled" = "roofline": roofline::Roofline;
     "upmem" = "upmem": upmem::Upmem;
+    zoo: "bts", "cinnamon", "craterlake", "f1", "gpu", "heracles", "matcha", "morphling", "poseidon", "sharp", "strix",
 }
 
 /// A machine: its units, what a node costs on them, and its memory.
@@ -237,6 +243,7 @@ pub fn new_machine(name: &str) -> String {
 pub fn open(spec: &Spec) -> Result<Box<dyn Machine>, MachineError> {
     let Some(machine) = BUILT_IN.iter().find(|machine| machine.model == spec.model()) else {
         let mut known: Vec<&str> = BUILT_IN.iter().map(|machine| machine.model).collect();
+        known.sort_unstable();
         known.dedup();
         let (machine, model) = (spec.name().into(), spec.model().into());
         return Err(MachineError::UnknownModel { machine, model, known: known.join(", ") });

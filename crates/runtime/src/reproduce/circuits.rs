@@ -14,6 +14,7 @@ use limbwise::{
 };
 use limbwise_device::Null;
 use limbwise_graph::{Graph, Recorder};
+use limbwise_machines::Spec;
 use limbwise_math::galois::GaloisElement;
 
 /// ARK's k = (3, 3).
@@ -154,6 +155,20 @@ pub(super) fn bootstrapping_by(
     })
 }
 
+/// Records bootstrapping in each of the ways to rotate, and keeps the one that a machine does first: seconds and program.
+pub(super) fn fastest(machine: &Spec, params: &Params, form: KeyForm, products: Products) -> Result<(f64, Graph)> {
+    let usual = BootstrapPlan::fastest(params.max_slots());
+    let mut best: Option<(f64, Graph)> = None;
+    for rotations in [Rotations::DoubleHoisted, Rotations::Bsgs, Rotations::MultiHop] {
+        let graph = bootstrapping_by(params, BootstrapPlan { rotations, ..usual }, form, products)?;
+        let seconds = limbwise_machines::seconds(&graph, machine)?;
+        if best.as_ref().is_none_or(|(least, _)| seconds < *least) {
+            best = Some((seconds, graph));
+        }
+    }
+    Ok(best.expect("there are three ways"))
+}
+
 /// Products after bootstrapping.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Products {
@@ -186,7 +201,7 @@ pub(super) fn recorded(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use limbwise_machines::{Spec, check::check, machine};
+    use limbwise_machines::{check::check, machine};
 
     #[test]
     fn handing_offsets_on_changes_nothing_but_a_rotation() {

@@ -1,13 +1,13 @@
 //! Measures for the claims of \[FLX\], and its experiments repeated. Sets, batches and readings were fixed before (ADR 132).
 
 use super::{
-    circuits::{Products, bootstrapping_by},
+    circuits::{Products, fastest},
     claims::{Measures, Reproduction, compare},
     experiments::{Experiment, Setting},
 };
 use crate::{error::Result, record::record, scheme::Piped};
 use limbwise::{
-    ckks::{BootstrapPlan, PlaintextForm, Promise, Strategy, bootstrap::Rotations},
+    ckks::{BootstrapPlan, PlaintextForm, Promise, Strategy},
     params::{Params, presets::preset},
     rlwe::KeyForm,
     tfhe::{TfheParams, preset as tfhe_preset},
@@ -41,7 +41,7 @@ fn recorded<P: Program<Scheme: Piped>>(program: &P) -> Result<Arc<Graph>> {
     Ok(record(program, KeyForm::Stored, &limbwise_cpu::footprint())?.graph)
 }
 
-fn params(name: &str) -> Result<Params> {
+pub(super) fn params(name: &str) -> Result<Params> {
     Ok(preset(name).map_err(limbwise::Error::from)?)
 }
 
@@ -60,19 +60,7 @@ fn milliseconds(machine: &Spec, graph: &Graph, changes: &[Change<'_>]) -> Timed<
 
 /// A bootstrapping alone, rotated in the way that the machine does first.
 fn bootstrapping(machine: &Spec, name: &str) -> Result<Arc<Graph>> {
-    let params = params(name)?;
-    let usual = BootstrapPlan::fastest(params.max_slots());
-    let mut best: Option<(f64, Graph)> = None;
-    for rotations in [Rotations::DoubleHoisted, Rotations::Bsgs, Rotations::MultiHop] {
-        let plan = BootstrapPlan { rotations, ..usual };
-        let graph = bootstrapping_by(&params, plan, KeyForm::Stored, Products::None)?;
-        let seconds = limbwise_machines::seconds(&graph, machine)?;
-        if best.as_ref().is_none_or(|(least, _)| seconds < *least) {
-            best = Some((seconds, graph));
-        }
-    }
-    let (_, graph) = best.expect("there are three ways");
-    Ok(Arc::new(graph))
+    Ok(Arc::new(fastest(machine, &params(name)?, KeyForm::Stored, Products::None)?.1))
 }
 
 /// A transform of a polynomial of one-word limbs.
@@ -135,7 +123,8 @@ fn query(rows: usize) -> Result<Arc<Graph>> {
     recorded(&Query::new("tpch-q6", question, &pair).expect(refused))
 }
 
-fn rotations(set: &str, batch: usize) -> Result<Arc<Graph>> {
+/// Bootstrappings of a batch of messages, each by the same table.
+pub(super) fn rotations(set: &str, batch: usize) -> Result<Arc<Graph>> {
     recorded(&Pbs::new(&tfhe_params(set)?, batch, Tables::Same))
 }
 

@@ -5,7 +5,7 @@
 //! of it are notes of that row, and each row says when its reading was fixed (ADR 129).
 //!
 //! Read in this order: [`Reproduction`] (claims), [`Verdict`], `text` and `page` (output), `circuits` (what is recorded),
-//! `ark`, `fab`, `mad`, `dramatic`, `fhex`, `flexmem` (what is measured).
+//! `ark`, `fab`, `mad`, `dramatic`, `fhex`, `flexmem`, `zoo` (what is measured).
 
 mod ark;
 mod circuits;
@@ -19,6 +19,7 @@ mod mad;
 mod page;
 mod text;
 mod verdict;
+mod zoo;
 
 pub use ark::ark;
 pub use claims::{Choice, Kind, Reading, Reproduction, Row, System};
@@ -29,5 +30,6 @@ pub use fhex::fhex;
 pub use flexmem::flexmem;
 pub use mad::mad;
 pub use verdict::{Fixed, Verdict};
+pub use zoo::{ZOO, zoo};
 
-pub const SYSTEMS: [&str; 6] = ["ark", "fab", "mad", "dramatic", "fhex", "flexmem"];
+pub const SYSTEMS: [&str; 7] = ["ark", "fab", "mad", "dramatic", "fhex", "flexmem", "zoo"];

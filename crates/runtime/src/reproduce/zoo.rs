@@ -1,0 +1,73 @@
+//! Measures for the machines of the zoo: bootstrapping and PBS of this library on accelerators that others published.
+//!
+//! Which program a machine is timed with follows from its file alone: a machine with a unit for conversions is one for
+//! CKKS, one with a unit for decompositions is one for TFHE.
+
+use super::{
+    circuits::{self, Products, fastest},
+    claims::{Measures, Reproduction, compare},
+    flexmem::{params, rotations},
+};
+use crate::error::Result;
+use limbwise::{params::Params, rlwe::KeyForm};
+use limbwise_machines::{Spec, seconds};
+use limbwise_math::rns::to_f64;
+
+const CLAIMS: &str = include_str!("../../claims/zoo.toml");
+
+/// The machines that the claims name.
+pub const ZOO: [&str; 8] = ["craterlake", "sharp", "cinnamon", "poseidon", "bts", "strix", "morphling", "matcha"];
+
+/// Sets of TFHE, the name of each measure, and how many messages are bootstrapped in one batch.
+const SETS: [(&str, &str, usize); 4] = [
+    ("strix-I-32", "pbs_i", 1024),
+    ("strix-II-32", "pbs_ii", 1024),
+    ("strix-III-32", "pbs_iii", 512),
+    ("strix-IV-32", "pbs_iv", 64),
+];
+
+/// Every claim of the zoo beside schedules on its machines.
+///
+/// # Errors
+/// [`Error`](crate::Error) where a changed machine cannot take the programs.
+pub fn zoo(machines: &[Spec]) -> Result<Reproduction> {
+    let mut measures = Measures::new();
+    for machine in machines {
+        let name = machine.built_in();
+        let mut put = |measure: &str, value: f64| {
+            measures.insert(format!("{name}.{measure}"), value);
+        };
+        if is_for_tfhe(machine) {
+            for (set, measure, batch) in SETS {
+                put(measure, to_f64(batch as u64) / seconds(rotations(set, batch)?.as_ref(), machine)?);
+            }
+            continue;
+        }
+        let params = shape(machine)?;
+        let form = if is_set(machine, "policy.makes_seeds") { KeyForm::Seeded } else { KeyForm::Stored };
+        put("boot_ms", 1e3 * fastest(machine, &params, form, Products::None)?.0);
+        let levels = params.bootstrapping().map_or(0, |boot| boot.levels);
+        let products = to_f64((levels * params.max_slots()) as u64);
+        put("t_as_ns", 1e9 * fastest(machine, &params, form, Products::EachLevel)?.0 / products);
+    }
+    Ok(compare(CLAIMS, None, &measures))
+}
+
+/// The parameters that a machine's words ask for: primes of 36 bits where they are the words, else ARK's of 50 bits.
+fn shape(machine: &Spec) -> Result<Params> {
+    let bits = machine.fields().into_iter().find(|field| field.path == "chip.word_bits");
+    match bits.and_then(|field| field.value.as_u64()) {
+        Some(36) => params("boot-sharp"),
+        _ => circuits::bootstrapping_params(),
+    }
+}
+
+fn is_set(machine: &Spec, path: &str) -> bool {
+    machine.fields().into_iter().any(|field| field.path == path && field.value == true)
+}
+
+fn is_for_tfhe(machine: &Spec) -> bool {
+    let does =
+        |field: &limbwise_machines::Field| field.value.as_array().is_some_and(|d| d.iter().any(|d| d == "decompose"));
+    machine.fields().iter().any(|field| field.path.ends_with(".does") && does(field))
+}
