@@ -62,6 +62,12 @@ pub(crate) fn plan(work: &Work, order: &[NodeId]) -> Result<Vec<Action>, Machine
     Ok(ahead(work, &off_chip, planning.actions, planning.taken_after))
 }
 
+/// The limbs of a value that must be there when some are read: only inputs can be loaded by limb, what was made on the chip is
+/// stored and comes back whole.
+fn wanted(work: &Work, value: NodeId, basis: Basis) -> Basis {
+    if work.is_input(value) { basis } else { work.whole(value) }
+}
+
 /// A value on the chip.
 #[derive(Clone, Copy, Debug)]
 struct Held {
@@ -100,9 +106,9 @@ impl Planning<'_> {
         let reads = work.reads(id);
         self.pinned.clear();
         self.pinned.extend(reads.iter().map(|(value, _)| *value));
+        self.shed(id);
         for &(value, basis) in reads {
-            // Only inputs can be loaded by limb; what was made here is stored and comes back whole.
-            let wanted = if work.is_input(value) { basis } else { work.whole(value) };
+            let wanted = wanted(work, value, basis);
             let missing = wanted - self.held[value.index()].map(|h| h.basis).unwrap_or_default();
             if !missing.is_empty() {
                 self.room(id, work.bytes(value, missing))?;
@@ -134,6 +140,33 @@ impl Planning<'_> {
             }
         }
         Ok(reads.len())
+    }
+
+    /// Sends limbs of operands away that an operation does not read, where it has no room otherwise: limb by limb, a key
+    /// would stay whole on the chip for as long as one of its limbs is read. Such an operand leaves whole, and what is read
+    /// of it comes again.
+    fn shed(&mut self, id: NodeId) {
+        let work = self.work;
+        let reads = work.reads(id);
+        let mut needs = work.bytes(id, work.whole(id));
+        for (i, &(value, basis)) in reads.iter().enumerate() {
+            let held = self.held[value.index()];
+            needs = needs.saturating_add(
+                work.bytes(value, wanted(work, value, basis) - held.map(|h| h.basis).unwrap_or_default()),
+            );
+            if reads[..i].iter().all(|(earlier, _)| *earlier != value) {
+                needs = needs.saturating_add(held.map_or(0, |h| h.bytes));
+            }
+        }
+        if needs <= self.off_chip.resident_bytes() {
+            return;
+        }
+        for &(value, _) in reads.iter().filter(|(value, _)| work.is_input(*value)) {
+            let read = reads.iter().filter(|(v, _)| *v == value).fold(Basis::default(), |all, (_, basis)| all | *basis);
+            if self.held[value.index()].is_some_and(|held| !(held.basis - read).is_empty()) {
+                self.send_away(value);
+            }
+        }
     }
 
     fn note(&mut self, action: Action) {
