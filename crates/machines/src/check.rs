@@ -11,6 +11,7 @@ use crate::{
     program::{Edge, Order, Residency, Stage, TaskId, TaskKind},
     scheduler::Schedule,
     scratchpad::OffChip,
+    words::{for_each_read, rows, whole},
 };
 use limbwise_graph::{Basis, Graph, NodeId};
 use std::collections::{BTreeMap, HashMap};
@@ -236,13 +237,13 @@ impl<'a, M: Machine + ?Sized> Replay<'a, M> {
     fn reads(&self, id: NodeId) -> Vec<(NodeId, Basis)> {
         let mut reads = Vec::new();
         for &operand in self.graph.operands(id) {
-            self.graph.for_each_piece(operand, |p| reads.push((self.same_as[p.source.index()], p.basis)));
+            for_each_read(self.graph, operand, |value, basis| reads.push((self.same_as[value.index()], basis)));
         }
         reads
     }
 
     fn bytes(&self, value: NodeId, basis: Basis) -> u64 {
-        self.machine.words().bytes(self.graph.shape(value), basis)
+        self.machine.words().of_value(self.graph, value, basis)
     }
 
     /// A stay begins with the load of its limbs or the operation that makes the value, and is the only one of these
@@ -261,7 +262,7 @@ impl<'a, M: Machine + ?Sized> Replay<'a, M> {
             }
             TaskKind::Store => false,
             TaskKind::Compute | TaskKind::Redistribute => {
-                task.node == stay.source && stay.basis == self.graph.shape(stay.source).basis
+                task.node == stay.source && stay.basis == whole(self.graph, stay.source)
             }
         };
         let others = self.stays.entry(stay.source).or_default();
@@ -300,11 +301,11 @@ impl<'a, M: Machine + ?Sized> Replay<'a, M> {
         let (Some(moved), Some(off_chip)) = (self.movements.next().copied(), self.off_chip) else {
             return Err(Violation::Unmatched(id));
         };
-        let (value, shape) = (moved.source, self.graph.shape(moved.source));
-        if moved.task != id || !moved.basis.is_subset(shape.basis) {
+        let value = moved.source;
+        if moved.task != id || !moved.basis.is_subset(whole(self.graph, value)) {
             return Err(Violation::Unmatched(id));
         }
-        let (bytes, limbs) = (self.bytes(value, moved.basis), shape.batch * moved.basis.len());
+        let (bytes, limbs) = (self.bytes(value, moved.basis), rows(self.graph, value, moved.basis));
         let bytes = if stage.kind == TaskKind::Load { off_chip.brought(self.graph, value, bytes) } else { bytes };
         if *stage != off_chip.transfer(stage.kind, bytes, limbs) {
             return Err(Violation::Altered(id));
@@ -321,7 +322,7 @@ impl<'a, M: Machine + ?Sized> Replay<'a, M> {
                 None => Err(Violation::Unmatched(id)),
             };
         }
-        if is_input || moved.basis != shape.basis {
+        if is_input || moved.basis != whole(self.graph, value) {
             return Err(Violation::Unmatched(id));
         }
         self.read(id, value, moved.basis)?;

@@ -11,7 +11,7 @@ use crate::{
     plan::{self, Action, NEVER},
     program::{Edge, Movement, Order, Program, Stage, TaskId, TaskKind},
     scratchpad::{OffChip, Rooms},
-    words::Words,
+    words::{Words, for_each_read, rows, whole},
 };
 use limbwise_graph::{Basis, Graph, NodeId, Op, Role};
 use std::collections::BTreeMap;
@@ -96,7 +96,7 @@ impl<'a> Work<'a> {
                 let start = self.reads.len();
                 let stages = costs(id);
                 for &operand in graph.operands(id) {
-                    graph.for_each_piece(operand, |p| self.reads.push((same_as[p.source.index()], p.basis)));
+                    for_each_read(graph, operand, |value, basis| self.reads.push((same_as[value.index()], basis)));
                 }
                 match self.reads.get(start) {
                     Some(&(value, _)) if stages.is_empty() => {
@@ -138,8 +138,14 @@ impl<'a> Work<'a> {
         if !self.graph.node(id).op().is_in_place() {
             return None;
         }
-        let (old, new, node) = (self.graph.shape(first), self.graph.shape(id), self.graph.node(first));
-        let alike = old.ring == new.ring && old.basis == new.basis && old.batch == new.batch;
+        let node = self.graph.node(first);
+        let alike = match [first, id].map(|value| self.graph.lwe_shape(value)) {
+            [None, None] => {
+                let (old, new) = (self.graph.shape(first), self.graph.shape(id));
+                old.ring == new.ring && old.basis == new.basis && old.batch == new.batch
+            }
+            [old, new] => old == new,
+        };
         let last = next_use == NEVER && !self.is_result[first.index()] && !node.op().is_input();
         (alike && last && others.iter().all(|(value, _)| *value != first)).then_some(first)
     }
@@ -160,19 +166,16 @@ impl<'a> Work<'a> {
 
     /// Bytes of some limbs of a value.
     pub(crate) fn bytes(&self, value: NodeId, basis: Basis) -> u64 {
-        match self.graph.lwe_shape(value) {
-            Some(shape) => shape.bytes(),
-            None => {
-                let shape = self.graph.shape(value);
-                let whole = self.graph.node(value).shape().0 as usize;
-                if basis == shape.basis { self.shape_bytes[whole] } else { self.words.bytes(shape, basis) }
-            }
+        if self.graph.lwe_shape(value).is_none() && basis == self.graph.shape(value).basis {
+            return self.shape_bytes[self.graph.node(value).shape().0 as usize];
         }
+        self.words.of_value(self.graph, value, basis)
     }
 
-    /// All limbs of a value; LWE ciphertexts have none.
-    pub(crate) fn whole(&self, value: NodeId) -> Basis {
-        self.graph.lwe_shape(value).map_or_else(|| self.graph.shape(value).basis, |_| Basis::default())
+    /// All limbs of a value.
+    #[must_use]
+    pub fn whole(&self, value: NodeId) -> Basis {
+        whole(self.graph, value)
     }
 
     pub(crate) fn is_input(&self, value: NodeId) -> bool {
@@ -348,7 +351,7 @@ impl Lowering<'_> {
         let gate = rooms.take(bytes, &mut self.program);
         let after = self.stored_by[value.index()].into_iter().chain(self.made_by[value.index()]);
         let brought = off_chip.brought(graph, value, bytes);
-        let stage = off_chip.transfer(TaskKind::Load, brought, graph.shape(value).batch * basis.len());
+        let stage = off_chip.transfer(TaskKind::Load, brought, rows(graph, value, basis));
         let task = self.program.push(node, stage, after.map(Edge::Output).chain(gate));
         rooms.come(value, basis, bytes, task);
         self.program.movements.push(Movement { task, source: value, basis });
@@ -368,7 +371,7 @@ impl Lowering<'_> {
         let (work, basis) = (self.work, self.work.whole(value));
         let Some((off_chip, rooms)) = &mut self.rooms else { return };
         let bytes = work.bytes(value, basis);
-        let limbs = work.graph.shape(value).rows();
+        let limbs = rows(work.graph, value, basis);
         let stage = off_chip.transfer(TaskKind::Store, bytes, limbs);
         let task = self.program.push(self.near, stage, self.made_by[value.index()].map(Edge::Output));
         rooms.read(value, task);

@@ -6,6 +6,7 @@ use crate::{
     report::Reuse,
     scheduler::Schedule,
     scratchpad::OffChip,
+    words::Words,
 };
 use limbwise_graph::{Basis, Graph, NodeId, Role};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -19,11 +20,11 @@ pub(crate) fn reuse(graph: &Graph, off_chip: &OffChip, schedule: &Schedule) -> B
     let is_load = |m: &&Movement| program.tasks[m.task.index()].stage.kind == TaskKind::Load;
     for movement in program.movements.iter().filter(is_load).filter(|m| off_chip.brought(graph, m.source, 1) > 0) {
         let role = graph.node(movement.source).role();
-        let shape = graph.shape(movement.source);
+        let bytes = |basis| Words::default().of_value(graph, movement.source, basis);
         let before = seen.entry(movement.source).or_default();
         let entry = by_role.entry(role_name(role)).or_default();
-        entry.first_bytes += shape.with_basis(movement.basis - *before).bytes();
-        entry.again_bytes += shape.with_basis(movement.basis & *before).bytes();
+        entry.first_bytes += bytes(movement.basis - *before);
+        entry.again_bytes += bytes(movement.basis & *before);
         *before = *before | movement.basis;
         values.insert((role_name(role), identity(role, movement.source)));
     }

@@ -5,7 +5,7 @@
 //! arithmetic of several words takes.
 
 use crate::error::MachineError;
-use limbwise_graph::{Basis, Graph, Shape};
+use limbwise_graph::{Basis, Graph, NodeId, Role, Shape};
 
 /// Treatment of primes wider than a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
@@ -50,6 +50,24 @@ impl Words {
         (self.limbs(shape, basis).saturating_mul(self.bits) << shape.ring.log_n()) / 8
     }
 
+    /// Bytes of some limbs of a value. An LWE ciphertext is one limb: it comes and goes whole.
+    #[must_use]
+    pub fn of_value(&self, graph: &Graph, value: NodeId, basis: Basis) -> u64 {
+        match graph.lwe_shape(value) {
+            None => self.bytes(graph.shape(value), basis),
+            Some(_) if basis.is_empty() => 0,
+            Some(_) => self.lwe_bytes(graph, value),
+        }
+    }
+
+    /// Bytes of an LWE value.
+    pub(crate) fn lwe_bytes(&self, graph: &Graph, value: NodeId) -> u64 {
+        graph.lwe_shape(value).map_or(0, |shape| {
+            let wide = u64::from(64 - (shape.modulus - 1).leading_zeros()).div_ceil(self.bits).max(1);
+            (shape.bytes() / 8).saturating_mul(wide * self.bits) / 8
+        })
+    }
+
     /// The widest prime that a program computes with.
     #[must_use]
     pub fn widest_prime_bits(graph: &Graph) -> u64 {
@@ -78,6 +96,37 @@ impl Words {
             _ => Ok(()),
         }
     }
+}
+
+/// All limbs of a value; an LWE ciphertext counts as one, a key that [streams](streams) has none to be kept.
+#[must_use]
+pub fn whole(graph: &Graph, value: NodeId) -> Basis {
+    match graph.lwe_shape(value) {
+        None => graph.shape(value).basis,
+        Some(_) if streams(graph, value) => Basis::default(),
+        Some(_) => Basis::single(0),
+    }
+}
+
+/// Whether a value is a key between LWE secrets: it is larger than chips and every row of it is read once, so it passes by
+/// from off-chip memory while it is used.
+#[must_use]
+pub fn streams(graph: &Graph, value: NodeId) -> bool {
+    let node = graph.node(value);
+    graph.lwe_shape(value).is_some() && node.op().is_input() && matches!(node.role(), Role::EvaluationKey(_))
+}
+
+/// Rows of some limbs of a value, over its batch.
+pub(crate) fn rows(graph: &Graph, value: NodeId, basis: Basis) -> usize {
+    graph.lwe_shape(value).map_or_else(|| graph.shape(value).batch * basis.len(), |shape| shape.batch)
+}
+
+/// The values with rows of their own that an operand shows, and which of their limbs.
+pub(crate) fn for_each_read(graph: &Graph, operand: NodeId, mut found: impl FnMut(NodeId, Basis)) {
+    graph.for_each_piece(operand, |piece| {
+        let lwe = graph.lwe_shape(piece.source).is_some();
+        found(piece.source, if lwe { whole(graph, piece.source) } else { piece.basis });
+    });
 }
 
 /// No prime of the seam is wider.

@@ -7,7 +7,7 @@ use crate::{
     program::{POOLS, Pool},
     report::as_f64,
     spec::{Spec, interned},
-    words::Words,
+    words::{Words, whole},
 };
 use limbwise_graph::{Graph, NodeId, Op};
 
@@ -28,10 +28,7 @@ pub(super) struct Program<'g> {
 impl Program<'_> {
     /// Bytes of a whole value.
     fn value_bytes(self, id: NodeId) -> u64 {
-        match self.graph.lwe_shape(id) {
-            Some(shape) => shape.bytes(),
-            None => self.words.bytes(self.graph.shape(id), self.graph.shape(id).basis),
-        }
+        self.words.of_value(self.graph, id, whole(self.graph, id))
     }
 }
 
