@@ -29,6 +29,18 @@ def test_the_example_of_the_readme_prints_what_the_readme_says(capsys):
         assert here.startswith(start) if start.startswith(MEASURED) else here == there
 
 
+def test_the_machine_of_the_guide_times_a_program(tmp_path):
+    page = (DOCS / "guide/bring-your-machine.md").read_text()
+    example = page.split("<!-- example", 1)[1].split("<!-- end of the example -->")[0]
+    lines = re.findall(r"```toml\n(.*?)```", example, re.DOTALL)[0]
+    assert len(lines.splitlines()) <= 25
+    (tmp_path / "mine.toml").write_text(lines)
+    plan = lw.plan(lambda x: lw.sigmoid(x, interval=4, error=0.02), [lw.like(16)])
+    mine = lw.time(plan.recording, str(tmp_path / "mine.toml"))
+    assert mine.machine == "mine"
+    assert mine.seconds > 0
+
+
 def calls(cell: str) -> list[str]:
     return re.findall(r"`([^`]+)`", cell)
 

@@ -8,7 +8,9 @@
 //! [`jsonl`] (the file format, described in `docs/graph-format.md`).
 
 pub mod counts;
+pub mod entries;
 pub mod graph;
+pub mod groups;
 pub mod jsonl;
 pub mod limbs;
 

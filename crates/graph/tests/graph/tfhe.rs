@@ -102,3 +102,34 @@ fn the_file_brings_it_back() {
         assert!(error.contains(problem), "{error} should say {problem}");
     }
 }
+
+#[test]
+fn each_step_has_a_key_of_its_own() {
+    let (graph, _) = recorded();
+    let apart = graph.keys_apart();
+    let keys = |graph: &Graph| graph.ids().filter(|&id| graph.node(id).role() == Role::BootstrapKey(KeyId(7))).count();
+    assert_eq!((keys(&graph), keys(&apart)), (12, 12 * STEPS));
+    assert_eq!(apart.counts(), graph.counts());
+    assert_eq!(apart.traffic().bootstrap_keys, graph.traffic().bootstrap_keys);
+    // What a step reads is no view of the whole key any more.
+    let most = apart.ids().filter(|&id| apart.lwe_shape(id).is_none()).map(|id| apart.shape(id).batch).max();
+    assert_eq!(most, Some(12), "three digits of a batch of four");
+    assert_eq!(apart.keys_apart(), apart, "nothing is left to take apart");
+}
+
+#[test]
+fn groups_of_a_batch_do_the_work_of_the_batch() {
+    let (graph, _) = recorded();
+    let rotations = |graph: &Graph| graph.nodes().iter().filter(|node| node.op() == Op::MonomialMul).count();
+    for (asked, groups) in [(2, 2), (3, 2), (4, 4), (64, 4)] {
+        let divided = graph.in_groups(asked);
+        assert_eq!(divided.counts(), graph.counts(), "{asked} groups");
+        assert_eq!(rotations(&divided), groups * rotations(&graph), "{asked} groups");
+        assert_eq!(divided.traffic().bootstrap_keys.declared, graph.traffic().bootstrap_keys.declared);
+        let mut file = Vec::new();
+        divided.write_jsonl(&mut file).unwrap();
+        // The reader checks shapes of operands, and that no value is used after it was dropped.
+        assert_eq!(Graph::read_jsonl(&file[..]).unwrap().counts(), graph.counts());
+    }
+    assert_eq!(graph.in_groups(1), graph);
+}

@@ -161,6 +161,10 @@ impl Machine for Composed {
     }
 
     fn prepare<'g>(&self, graph: &'g Graph) -> Cow<'g, Graph> {
+        if self.unit("decompose").is_some() && graph.ids().any(|id| graph.node(id).op().is_tfhe()) {
+            // Bootstrapping keys are larger than chips: their entries come one after another.
+            return Cow::Owned(graph.keys_apart().in_groups(self.numbers.policy.groups));
+        }
         let order = match self.numbers.policy.limbs {
             Limbs::Whole => return Cow::Borrowed(graph),
             Limbs::Apart => LimbOrder::Operations,

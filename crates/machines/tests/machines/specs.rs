@@ -5,7 +5,8 @@ use limbwise_math::prime_class::PrimeClass;
 
 /// The file itself.
 fn text_of(name: &str) -> String {
-    std::fs::read_to_string(format!("{}/specs/{name}.toml", env!("CARGO_MANIFEST_DIR"))).unwrap()
+    let read = |folder| std::fs::read_to_string(format!("{}/{folder}/{name}.toml", env!("CARGO_MANIFEST_DIR")));
+    read("specs").or_else(|_| read("zoo")).unwrap()
 }
 
 #[test]
@@ -21,7 +22,9 @@ fn built_in_machines_are_complete() {
 /// A specification that no line lists would be found by nobody.
 #[test]
 fn every_specification_is_listed() {
-    let files = std::fs::read_dir(format!("{}/specs", env!("CARGO_MANIFEST_DIR"))).unwrap();
+    let files = ["specs", "zoo"]
+        .into_iter()
+        .flat_map(|folder| std::fs::read_dir(format!("{}/{folder}", env!("CARGO_MANIFEST_DIR"))).unwrap());
     let stem = |file: std::io::Result<std::fs::DirEntry>| file.unwrap().path().file_stem().unwrap().to_owned();
     let mut stems: Vec<_> = files.map(stem).filter(|stem| stem != "upmem_slots").collect(); // a table of the model
     let mut listed: Vec<_> = names().into_iter().map(std::ffi::OsString::from).collect();
@@ -44,6 +47,21 @@ fn specifications_bound_the_classes_of_primes() {
         bounds += 1;
     }
     assert_eq!(bounds, 3, "cpu has one, cuda two");
+}
+
+/// A file of the zoo is short, and says of every number where it is from.
+#[test]
+fn files_of_the_zoo_are_short_and_sourced() {
+    for name in
+        ["bts", "cinnamon", "craterlake", "f1", "gpu", "heracles", "matcha", "morphling", "poseidon", "sharp", "strix"]
+    {
+        let text = text_of(name);
+        assert!(text.lines().count() <= 80, "{name}");
+        let said = ["name = ", "model = ", "about = "];
+        for line in text.lines().filter(|l| l.contains(" = ") && !said.iter().any(|said| l.starts_with(said))) {
+            assert!(line.contains("# [") || line.contains("reason = "), "{name}: no source: {line}");
+        }
+    }
 }
 
 #[test]
@@ -117,7 +135,7 @@ fn wrong_keys_and_values_are_named() {
     let got = message(Spec::load("arc"));
     assert_eq!(
         got,
-        "there is no machine \"arc\": choose one of ark, counts, cpu, cuda, fab, fhex, fhex-in-bank, flexmem, f1-scaled, upmem, or give the path of a TOML file; did you mean \"ark\"?"
+        "there is no machine \"arc\": choose one of ark, counts, cpu, cuda, fab, fhex, fhex-in-bank, flexmem, f1-scaled, upmem, bts, cinnamon, craterlake, f1, gpu, heracles, matcha, morphling, poseidon, sharp, strix, or give the path of a TOML file; did you mean \"ark\"?"
     );
     let full = ark.with_overrides(&[("policy.prefetch_mb", "512")]).unwrap();
     assert!(machine::open(&full).err().unwrap().to_string().contains("less than memory.scratchpad.capacity_mb = 512"));
@@ -207,7 +225,7 @@ fn short_names_stand_for_paths() {
     for name in names() {
         let spec = Spec::load(name).unwrap();
         let table: toml::Table = toml::from_str(&text_of(name)).unwrap();
-        for (short, path) in table["short_names"].as_table().unwrap() {
+        for (short, path) in table.get("short_names").and_then(toml::Value::as_table).into_iter().flatten() {
             let path = path.as_str().unwrap();
             assert!(spec.fields().iter().any(|f| f.path == path && f.short_name.as_deref() == Some(short)), "{short}");
         }

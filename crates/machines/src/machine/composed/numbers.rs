@@ -48,6 +48,8 @@ pub(super) struct Policy {
     pub(super) fuse_subtract_scale: bool,
     pub(super) makes_twiddles: bool,
     pub(super) makes_seeds: bool,
+    /// Parts of a batch in flight together.
+    pub(super) groups: usize,
     pub(super) prefetch_mb: Option<f64>,
     pub(super) idle_share: Option<f64>,
 }
