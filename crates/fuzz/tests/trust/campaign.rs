@@ -1,11 +1,12 @@
 //! A campaign over every file of the two sides: changed, with checksums made right where there are any, and used as the
 //! verbs use them. No panic, no hang, and no number that is not the honest one.
 
-use crate::{
+use crate::sides::{Folder, decrypt, device, encrypt, eval, made};
+use limbwise_fuzz::{
     forge::{Dice, Others, Parts, damaged, lie},
-    sides::{Folder, decrypt, device, encrypt, eval, made},
+    mutate::resealed,
 };
-use limbwise_runtime::{AnyDevice, Error, sealed};
+use limbwise_runtime::{AnyDevice, Error};
 use std::{
     fs,
     panic::{AssertUnwindSafe, catch_unwind},
@@ -76,15 +77,8 @@ fn others(setting: &Setting) -> Others {
     encrypt(&setting.dev, &setting.client, &inputs, 0.5).unwrap();
     eval(&setting.dev, &setting.server, &inputs, &out, None).unwrap();
     let own = [inputs.join("input-000.ct"), out.join("result-000.ct")];
-    let read = |path: &PathBuf| Parts::of(&fs::read(path).unwrap());
+    let read = |path: &PathBuf| Parts::of(&fs::read(path).unwrap()).unwrap();
     Others { strangers: files.iter().map(read).collect(), own: own.iter().map(read).collect() }
-}
-
-/// A record in JSON with one lie, its checksum made right.
-fn resealed(bytes: &[u8], dice: &mut Dice) -> Vec<u8> {
-    let Ok(content) = sealed::unseal::<serde_json::Value>(bytes) else { return bytes.to_vec() };
-    let lied = lie(&serde_json::to_vec(&content).unwrap(), dice);
-    sealed::seal(&serde_json::from_slice::<serde_json::Value>(&lied).unwrap()).unwrap()
 }
 
 /// A changed file: its format known, or not.
@@ -95,7 +89,7 @@ fn changed(path: &Path, honest: &[u8], dice: &mut Dice, others: &Others) -> Vec<
     match path.extension().and_then(|e| e.to_str()) {
         Some("json") if path.ends_with("ledger.json") => resealed(honest, dice),
         Some("json") => lie(honest, dice),
-        _ => Parts::of(honest).changed(dice, others).sealed(),
+        _ => Parts::of(honest).unwrap().changed(dice, others).sealed(),
     }
 }
 

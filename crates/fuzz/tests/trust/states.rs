@@ -1,10 +1,6 @@
 //! The same over the state of a checkpoint: what is gone on from is what was kept.
 
-use crate::{
-    campaign::count,
-    forge::{Dice, damaged, lie},
-    sides::Folder,
-};
+use crate::{campaign::count, sides::Folder};
 use limbwise::{
     ckks::{Encoder, Packing, Promise, encrypt},
     params::{Insecure, Params, ParamsLiteral},
@@ -14,6 +10,7 @@ use limbwise::{
 use limbwise_apps::{Journal, State};
 use limbwise_cpu::Cpu;
 use limbwise_device::HostRead;
+use limbwise_fuzz::forge::{Dice, damaged, lie};
 use limbwise_math::sampling::Seed;
 use limbwise_runtime::{
     journal::{Checkpoint, Identity},

@@ -4,36 +4,40 @@ use limbwise_math::sampling::{Seed, Stream};
 use serde_json::Value;
 
 /// Randomness that a number repeats.
-pub(crate) struct Dice(Stream);
+pub struct Dice(Stream);
 
 impl Dice {
-    pub(crate) fn new(number: u64) -> Self {
+    pub fn new(number: u64) -> Self {
         let mut seed = [0; 32];
         seed[..8].copy_from_slice(&number.to_le_bytes());
         Self(Stream::new(&Seed(seed), b"campaign"))
     }
 
-    pub(crate) fn word(&mut self) -> u64 {
+    pub fn word(&mut self) -> u64 {
         self.0.next_word()
     }
 
-    /// A number below another.
-    pub(crate) fn below(&mut self, most: usize) -> usize {
-        usize::try_from(self.word() % most.max(1) as u64).unwrap()
+    /// A number below another, or 0.
+    pub fn below(&mut self, most: usize) -> usize {
+        usize::try_from(self.word() % most.max(1) as u64).unwrap_or(0)
+    }
+
+    pub fn byte(&mut self) -> u8 {
+        self.word().to_le_bytes()[0]
     }
 }
 
 /// Files that a change may take parts from.
-pub(crate) struct Others {
+pub struct Others {
     /// Of other key sets.
-    pub(crate) strangers: Vec<Parts>,
+    pub strangers: Vec<Parts>,
     /// Of the client's own, for other inputs.
-    pub(crate) own: Vec<Parts>,
+    pub own: Vec<Parts>,
 }
 
 /// A container's file in parts.
 #[derive(Clone)]
-pub(crate) struct Parts {
+pub struct Parts {
     /// Bytes 0 to 15: magic, version, kind, length of the header.
     start: Vec<u8>,
     /// Fingerprint and origin.
@@ -43,32 +47,32 @@ pub(crate) struct Parts {
 }
 
 impl Parts {
-    /// Of an honest file. Where blocks end is found by their checksums.
-    pub(crate) fn of(bytes: &[u8]) -> Self {
-        let names = if bytes[8] == 1 { 32 } else { 136 };
-        let length = u32::from_le_bytes(bytes[12..16].try_into().unwrap()) as usize;
-        let digest: [u8; 32] = bytes[16 + names..48 + names].try_into().unwrap();
+    /// Of an honest file; none of any other. Where blocks end is found by their checksums.
+    pub fn of(bytes: &[u8]) -> Option<Self> {
+        let names = if *bytes.get(8)? == 1 { 32 } else { 136 };
+        let length = u32::from_le_bytes(bytes.get(12..16)?.try_into().ok()?) as usize;
+        let digest: [u8; 32] = bytes.get(16 + names..48 + names)?.try_into().ok()?;
         let mut at = 48 + names + length;
-        let header = bytes[48 + names..at].to_vec();
+        let header = bytes.get(48 + names..at)?.to_vec();
         let mut blocks = Vec::new();
         while at < bytes.len() {
             let mut hasher = blake3::Hasher::new_keyed(&digest);
             let mut end = at;
             let number = (blocks.len() as u64).to_le_bytes();
-            while hasher.clone().update(&number).finalize().as_bytes()[..16] != bytes[end..end + 16] {
+            while hasher.clone().update(&number).finalize().as_bytes()[..16] != *bytes.get(end..end + 16)? {
                 hasher.update(&bytes[end..=end]);
                 end += 1;
             }
             blocks.push(bytes[at..end].to_vec());
             at = end + 16;
         }
-        Self { start: bytes[..16].to_vec(), names: bytes[16..16 + names].to_vec(), header, blocks }
+        Some(Self { start: bytes[..16].to_vec(), names: bytes[16..16 + names].to_vec(), header, blocks })
     }
 
     /// The file, its checksums right.
-    pub(crate) fn sealed(&self) -> Vec<u8> {
+    pub fn sealed(&self) -> Vec<u8> {
         let mut file = self.start.clone();
-        file[12..16].copy_from_slice(&u32::try_from(self.header.len()).unwrap().to_le_bytes());
+        file[12..16].copy_from_slice(&u32::try_from(self.header.len()).unwrap_or(u32::MAX).to_le_bytes());
         file.extend(&self.names);
         let digest = *blake3::hash(&[&file[..], &self.header].concat()).as_bytes();
         file.extend(digest);
@@ -85,11 +89,11 @@ impl Parts {
     ///
     /// Contents of the client's own key set are never put under another label: whoever writes a file writes its label, and
     /// `SECURITY.md` says what that means. Only strangers' contents are.
-    pub(crate) fn changed(&self, dice: &mut Dice, Others { strangers, own }: &Others) -> Self {
+    pub fn changed(&self, dice: &mut Dice, Others { strangers, own }: &Others) -> Self {
         let mut changed = self.clone();
         let stranger = &strangers[dice.below(strangers.len())];
         let others = own.iter().chain(strangers);
-        let other = others.clone().nth(dice.below(own.len() + strangers.len())).unwrap();
+        let other = others.clone().nth(dice.below(own.len() + strangers.len())).unwrap_or(stranger);
         match dice.below(11) {
             0 => flip(&mut changed.names, dice),
             1 => changed.names.clone_from(&other.names),
@@ -104,7 +108,7 @@ impl Parts {
             6 => {
                 let at = dice.below(self.blocks.len());
                 if let Some(block) = changed.blocks.get_mut(at) {
-                    block.fill(u8::try_from(dice.below(3) * 127).unwrap());
+                    block.fill([0, 127, 254][dice.below(3)]);
                 }
             }
             7 if self.blocks.len() > 1 => {
@@ -115,22 +119,32 @@ impl Parts {
             9 => changed = other.clone(),
             _ => {
                 changed.blocks.pop();
-                changed.start[10] = u8::try_from(dice.below(20)).unwrap();
+                changed.start[10] = dice.byte() % 20;
             }
         }
         changed
     }
 }
 
+impl Parts {
+    /// The header or a block changed without regard to what it means.
+    pub fn scribble(&mut self, dice: &mut Dice, change: impl FnOnce(&[u8], &mut Dice) -> Vec<u8>) {
+        let at = dice.below(self.blocks.len() + 1);
+        let part = self.blocks.get_mut(at).unwrap_or(&mut self.header);
+        *part = change(part, dice);
+    }
+}
+
 /// Bytes changed without regard to any format: bits, a piece cut out, a piece put in, an end.
-pub(crate) fn damaged(bytes: &[u8], dice: &mut Dice) -> Vec<u8> {
+pub fn damaged(bytes: &[u8], dice: &mut Dice) -> Vec<u8> {
     let mut damaged = bytes.to_vec();
     match dice.below(4) {
+        _ if bytes.is_empty() => {}
         0 => flip(&mut damaged, dice),
         1 => damaged.truncate(dice.below(bytes.len())),
         2 => {
             let at = dice.below(bytes.len());
-            let more = vec![u8::try_from(dice.below(256)).unwrap(); 1 + dice.below(40)];
+            let more = vec![dice.byte(); 1 + dice.below(40)];
             damaged.splice(at..at, more);
         }
         _ => {
@@ -150,7 +164,7 @@ fn flip(bytes: &mut [u8], dice: &mut Dice) {
 }
 
 /// JSON with one of its values replaced, removed, or joined by another.
-pub(crate) fn lie(text: &[u8], dice: &mut Dice) -> Vec<u8> {
+pub fn lie(text: &[u8], dice: &mut Dice) -> Vec<u8> {
     let Ok(mut value) = serde_json::from_slice::<Value>(text) else { return text.to_vec() };
     let mut places = Vec::new();
     list(&value, String::new(), &mut places);
@@ -196,14 +210,16 @@ pub(crate) fn lie(text: &[u8], dice: &mut Dice) -> Vec<u8> {
             }
         }
     }
-    serde_json::to_vec(&value).unwrap()
+    value.to_string().into_bytes()
 }
 
 /// A number a little off, a word with another letter.
 fn near(value: &mut Value, dice: &mut Dice) {
     *value = match &*value {
-        Value::Number(n) if n.is_u64() => (n.as_u64().unwrap() ^ 1 << dice.below(12)).into(),
-        Value::Number(n) => (n.as_f64().unwrap() * [0.5, 2.0, 1.0 + 1e-9, -1.0][dice.below(4)]).into(),
+        Value::Number(n) => match n.as_u64() {
+            Some(n) => (n ^ 1 << dice.below(12)).into(),
+            None => (n.as_f64().unwrap_or(0.0) * [0.5, 2.0, 1.0 + 1e-9, -1.0][dice.below(4)]).into(),
+        },
         Value::Bool(b) => (!b).into(),
         Value::String(s) => {
             let mut bytes = s.clone().into_bytes();
