@@ -18,6 +18,7 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     path::{Path, PathBuf},
     sync::Mutex,
+    thread::{self, ThreadId},
     time::{Duration, Instant},
 };
 
@@ -65,14 +66,14 @@ pub struct Stretch {
     pub found: Vec<String>,
 }
 
-/// The last panic's text, which the hook leaves here.
-static SAID: Mutex<String> = Mutex::new(String::new());
+/// The last panic: its thread and its text, which the hook leaves here.
+static SAID: Mutex<Option<(ThreadId, String)>> = Mutex::new(None);
 
 /// Panics are told by their text, not printed: a campaign prints what it finds.
 pub fn listen_to_panics() {
     std::panic::set_hook(Box::new(|info| {
         if let Ok(mut said) = SAID.lock() {
-            *said = info.to_string().replace('\n', " ");
+            *said = Some((thread::current().id(), info.to_string().replace('\n', " ")));
         }
     }));
 }
@@ -86,11 +87,14 @@ pub fn run(target: &Target, input: &[u8], memory: &PeakAlloc) -> (Outcome, Durat
     let answer = catch_unwind(AssertUnwindSafe(|| (target.run)(input)));
     let (time, bytes) = (start.elapsed(), memory.peak_usage().saturating_sub(before));
     let outcome = match answer {
-        Err(_) => Outcome::Found(said()),
+        Err(_) => Outcome::Found(said().map_or_else(|| "a panic".into(), |(_, text)| text)),
         Ok(_) if time > MOST_TIME => Outcome::Found(format!("takes {time:?}")),
         Ok(_) if bytes > MOST_BYTES => Outcome::Found(format!("takes {bytes} bytes for {} of input", input.len())),
         Ok(answer) => match (answer, said()) {
-            (_, text) if !text.is_empty() => Outcome::Found(format!("on another thread: {text}")),
+            // A reader may turn a panic of another library into an error, on its own thread.
+            (_, Some((thread, text))) if thread != thread::current().id() => {
+                Outcome::Found(format!("on another thread: {text}"))
+            }
             (Answer::Ok(()), _) => Outcome::Taken,
             (Answer::Err(text), _) => Outcome::Refused(shape(&text)),
         },
@@ -98,8 +102,8 @@ pub fn run(target: &Target, input: &[u8], memory: &PeakAlloc) -> (Outcome, Durat
     (outcome, time, bytes)
 }
 
-fn said() -> String {
-    SAID.lock().map(|mut said| std::mem::take(&mut *said)).unwrap_or_default()
+fn said() -> Option<(ThreadId, String)> {
+    SAID.lock().ok()?.take()
 }
 
 /// A text without its numbers, without what it quotes, and without letters that no error of a program has.
