@@ -1,15 +1,17 @@
 //! `limbwise-fuzz [--seconds S] [--inputs N] [--folder DIR] [TARGET…]`: a campaign over all targets, or over those named.
 //!
 //! Each gets S seconds (60), or N inputs if they end first. The folder (`target/campaign/fuzz`) keeps a journal, from which
-//! the next campaign goes on. Ends with 1 if anything was found; `limbwise-fuzz --input FILE TARGET` repeats one input.
+//! the next campaign goes on. Ends with 1 if anything was found; `limbwise-fuzz --input FILE TARGET` repeats one input, and
+//! `limbwise-fuzz --list` prints each target with the places of its stored inputs.
 
 use limbwise_fuzz::{
     TARGETS, Target,
     driver::{Budget, Campaign, Outcome, Stretch, listen_to_panics, run},
-    targets::scratch,
+    targets::{root, scratch},
 };
 use peak_alloc::PeakAlloc;
 use std::{
+    collections::BTreeSet,
     fs,
     io::{self, Write as _},
     path::PathBuf,
@@ -24,11 +26,12 @@ struct Given {
     budget: Budget,
     folder: PathBuf,
     input: Option<PathBuf>,
+    list: bool,
     targets: Vec<&'static Target>,
 }
 
 fn given() -> Result<Given, String> {
-    let (mut seconds, mut inputs, mut input) = (60.0, u64::MAX, None);
+    let (mut seconds, mut inputs, mut input, mut list) = (60.0, u64::MAX, None, false);
     let mut folder = PathBuf::from("target/campaign/fuzz");
     let mut targets = Vec::new();
     let mut words = std::env::args().skip(1);
@@ -38,10 +41,11 @@ fn given() -> Result<Given, String> {
             "--seconds" => seconds = value()?.parse().map_err(|e| format!("--seconds: {e}"))?,
             "--inputs" => inputs = value()?.parse().map_err(|e| format!("--inputs: {e}"))?,
             "--folder" => folder = value()?.into(),
+            "--list" => list = true,
             "--input" => input = Some(value()?.into()),
             name => targets.push(Target::of(name).ok_or_else(|| {
                 let names: Vec<_> = TARGETS.iter().map(|target| target.name).collect();
-                format!("no target {name}; wanted --seconds, --inputs, --folder, --input or one of {}", names.join(", "))
+                format!("no target {name}; wanted --seconds, --inputs, --folder, --input, --list or one of {}", names.join(", "))
             })?),
         }
     }
@@ -49,7 +53,7 @@ fn given() -> Result<Given, String> {
     if targets.is_empty() {
         targets = TARGETS.iter().collect();
     }
-    Ok(Given { budget: Budget { inputs, time }, folder, input, targets })
+    Ok(Given { budget: Budget { inputs, time }, folder, input, list, targets })
 }
 
 /// One input again, with what it says.
@@ -57,6 +61,20 @@ fn repeat(path: &PathBuf, target: &Target) -> io::Result<bool> {
     let (outcome, time, bytes) = run(target, &fs::read(path)?, &MEMORY);
     writeln!(io::stdout(), "{}: {outcome:?} in {time:?} with {bytes} bytes of memory", target.name)?;
     Ok(matches!(outcome, Outcome::Found(_)))
+}
+
+/// A line a target: its name, and the folders of its stored inputs.
+fn list(targets: &[&'static Target]) -> io::Result<bool> {
+    for target in targets {
+        let own = format!("crates/fuzz/corpus/{}", target.name);
+        let folder = |seed: &str| match root().join(seed).is_dir() {
+            true => seed.to_owned(),
+            false => seed.rsplit_once('/').map_or("", |(folder, _)| folder).to_owned(),
+        };
+        let all: BTreeSet<String> = target.seeds.iter().copied().chain([&*own]).map(folder).collect();
+        writeln!(io::stdout(), "{} {}", target.name, all.into_iter().collect::<Vec<_>>().join(" "))?;
+    }
+    Ok(false)
 }
 
 fn campaign(given: &Given) -> io::Result<bool> {
@@ -95,6 +113,7 @@ fn main() -> ExitCode {
     };
     listen_to_panics();
     let found = match &given.input {
+        _ if given.list => list(&given.targets),
         Some(path) => repeat(path, given.targets[0]),
         None => campaign(&given),
     };
