@@ -18,9 +18,10 @@ const LETTERS: usize = 48;
 /// What numbers are hidden under, so that the pattern itself is not what is found.
 const HIDDEN: i64 = 0x5a;
 
-/// The first numbers of a secret, hidden.
+/// The first numbers of a secret from one on that is not 0, hidden: most memory is zeros.
 fn hidden(numbers: &[i64]) -> Vec<i64> {
-    numbers[..LETTERS].iter().map(|x| x ^ HIDDEN).collect()
+    let start = numbers.iter().position(|&x| x != 0).unwrap();
+    numbers[start..start + LETTERS].iter().map(|x| x ^ HIDDEN).collect()
 }
 
 /// How a number may lie in memory.
@@ -61,8 +62,9 @@ fn copies(hidden: &[i64]) -> usize {
             if memory.read_exact_at(part, at as u64).is_ok() {
                 // A place in the overlap is counted with the next part.
                 let places = part.len().min(if end == to || end == own.start { part.len() } else { STEP });
-                for width in WIDTHS {
-                    found += (0..places).step_by(width.min(4)).filter(|&i| lies_here(part, i, width, hidden)).count();
+                let first = (hidden[0] ^ HIDDEN).to_le_bytes()[0];
+                for (i, _) in part[..places].iter().enumerate().filter(|&(_, &byte)| byte == first) {
+                    found += WIDTHS.iter().filter(|&&width| lies_here(part, i, width, hidden)).count();
                 }
             }
             at += if end == to || end == own.start { end - at } else { STEP };
