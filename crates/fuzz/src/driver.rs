@@ -171,7 +171,7 @@ impl Campaign {
             let number = stretch.to;
             let input = pool.input(&mut Dice::new(number));
             current.seek(SeekFrom::Start(0))?;
-            write!(current, "{number:020} {}\n", target.name)?;
+            writeln!(current, "{number:020} {}", target.name)?;
             let (outcome, time, bytes) = run(target, &input, memory);
             stretch.to += 1;
             stretch.slowest_ms = stretch.slowest_ms.max(time.as_secs_f64() * 1e3);
@@ -206,7 +206,8 @@ impl Campaign {
         let Ok(text) = fs::read_to_string(&path) else { return Ok(None) };
         fs::remove_file(&path)?;
         let mut words = text.split_whitespace();
-        let (Some(number), Some(target)) = (words.next().and_then(|n| n.parse().ok()), words.next().and_then(Target::of))
+        let (Some(number), Some(target)) =
+            (words.next().and_then(|n| n.parse().ok()), words.next().and_then(Target::of))
         else {
             return Ok(None);
         };
@@ -218,7 +219,10 @@ impl Campaign {
                 pool.add(fs::read(input)?);
             }
         }
-        fs::write(self.folder.join("found").join(format!("{}-{number}", target.name)), pool.input(&mut Dice::new(number)))?;
+        fs::write(
+            self.folder.join("found").join(format!("{}-{number}", target.name)),
+            pool.input(&mut Dice::new(number)),
+        )?;
         let found = format!("input {number}: ended the process");
         let stretch = Stretch { target: target.name.into(), from: number, to: number + 1, ..Stretch::default() };
         let stretch = Stretch { found: vec![found.clone()], ..stretch };

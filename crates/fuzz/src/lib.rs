@@ -8,6 +8,7 @@
 
 #![expect(missing_docs, clippy::missing_errors_doc, reason = "docs stand where name and type do not say it all")]
 #![expect(clippy::missing_panics_doc, reason = "a panic of a target is a finding, and the only way it has to tell one")]
+#![expect(clippy::must_use_candidate, reason = "asked of what gives a changed copy, not of every getter")]
 
 pub mod driver;
 pub mod forge;

@@ -45,7 +45,10 @@ fn given() -> Result<Given, String> {
             "--input" => input = Some(value()?.into()),
             name => targets.push(Target::of(name).ok_or_else(|| {
                 let names: Vec<_> = TARGETS.iter().map(|target| target.name).collect();
-                format!("no target {name}; wanted --seconds, --inputs, --folder, --input, --list or one of {}", names.join(", "))
+                format!(
+                    "no target {name}; wanted --seconds, --inputs, --folder, --input, --list or one of {}",
+                    names.join(", ")
+                )
             })?),
         }
     }

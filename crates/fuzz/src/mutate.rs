@@ -18,12 +18,49 @@ const PNG_START: usize = 8;
 
 /// Numbers at which readers differ, written in any width.
 const NUMBERS: [u64; 16] = [
-    0, 1, 2, 7, 8, 0x7f, 0x80, 0xff, 0x7fff, 0xffff, 0x1_0000, 0x7fff_ffff, 0xffff_ffff, 0x1_0000_0000, 1 << 63, u64::MAX,
+    0,
+    1,
+    2,
+    7,
+    8,
+    0x7f,
+    0x80,
+    0xff,
+    0x7fff,
+    0xffff,
+    0x1_0000,
+    0x7fff_ffff,
+    0xffff_ffff,
+    0x1_0000_0000,
+    1 << 63,
+    u64::MAX,
 ];
 /// Words that readers of text treat differently.
 const WORDS: [&str; 24] = [
-    "nan", "-inf", "1e999", "-0", "1e-320", "18446744073709551616", "-9223372036854775808", "0x10", "1_0", "", "\"", "'",
-    "\"\"\"", "\\", "\u{feff}", "\u{0}", ",", ";", "\t", "=", "[[", "{", "null", "2147483648",
+    "nan",
+    "-inf",
+    "1e999",
+    "-0",
+    "1e-320",
+    "18446744073709551616",
+    "-9223372036854775808",
+    "0x10",
+    "1_0",
+    "",
+    "\"",
+    "'",
+    "\"\"\"",
+    "\\",
+    "\u{feff}",
+    "\u{0}",
+    ",",
+    ";",
+    "\t",
+    "=",
+    "[[",
+    "{",
+    "null",
+    "2147483648",
 ];
 const BRACKETS: [(&str, &str); 5] = [("(", ")"), ("[", "]"), ("{", "}"), ("NOT ", ""), ("-", "")];
 
@@ -48,7 +85,12 @@ impl Pool {
     #[must_use]
     pub fn new(form: Form, stored: Vec<Vec<u8>>) -> Self {
         assert!(!stored.is_empty(), "a target has a stored input");
-        let mut pool = Self { form, stored: stored.len(), entries: Vec::new(), others: Others { strangers: Vec::new(), own: Vec::new() } };
+        let mut pool = Self {
+            form,
+            stored: stored.len(),
+            entries: Vec::new(),
+            others: Others { strangers: Vec::new(), own: Vec::new() },
+        };
         stored.into_iter().for_each(|bytes| pool.add(bytes));
         pool
     }
@@ -70,7 +112,9 @@ impl Pool {
         let most = entry.bytes.len().max(MOST);
         let mut input = match (&entry.parts, self.form) {
             (Some(parts), _) if dice.below(4) > 0 => self.sealed(parts, dice),
-            (_, Form::Json | Form::Safetensors | Form::Sealed) if dice.below(4) == 0 => bytes(&entry.bytes, &other.bytes, dice),
+            (_, Form::Json | Form::Safetensors | Form::Sealed) if dice.below(4) == 0 => {
+                bytes(&entry.bytes, &other.bytes, dice)
+            }
             (_, Form::Json) => json(&entry.bytes, dice),
             (_, Form::Sealed) => resealed(&entry.bytes, dice),
             (_, Form::Safetensors) => safetensors(&entry.bytes, dice),
@@ -297,7 +341,8 @@ fn gzip(whole: &[u8], other: &[u8], dice: &mut Dice) -> Vec<u8> {
 /// The header with lies, its length right.
 fn safetensors(whole: &[u8], dice: &mut Dice) -> Vec<u8> {
     let length = whole.get(..8).and_then(|eight| eight.try_into().ok()).map_or(0, u64::from_le_bytes);
-    let Some(end) = usize::try_from(length).ok().and_then(|n| n.checked_add(8)).filter(|&end| end <= whole.len()) else {
+    let Some(end) = usize::try_from(length).ok().and_then(|n| n.checked_add(8)).filter(|&end| end <= whole.len())
+    else {
         return damaged(whole, dice);
     };
     let header = json(&whole[8..end], dice);

@@ -46,6 +46,7 @@ mod tests {
     use super::*;
     use limbwise_device::{Basis, Device, Handle as _, Null, Ring, RingSpec, Role, Shape};
     use limbwise_graph::Recorder;
+    use std::{fs::File, io, path::Path};
 
     fn graph() -> Graph {
         let recorder = Recorder::new(Null::default());

@@ -24,11 +24,7 @@ const SMALL: &[Case] = &[
     },
     Case { words: &["gates", "--preset", "tfhe.toml", "--batch", "2"], forms: false, devices: &[] },
     Case { words: &["bgv-mul"], forms: true, devices: &["hybrid:cpu+upmem"] },
-    Case {
-        words: &["tpch-q6", "--preset", "bridge.toml,tfhe4.toml", "--rows", "16"],
-        forms: true,
-        devices: &[],
-    },
+    Case { words: &["tpch-q6", "--preset", "bridge.toml,tfhe4.toml", "--rows", "16"], forms: true, devices: &[] },
 ];
 
 /// The rest, and devices that take longer.
@@ -75,8 +71,7 @@ fn digest(folder: &Folder, places: &[&str]) -> String {
 /// Keys and inputs on one instruction set with so many threads.
 fn encrypted(case: &Case, isa: &str, threads: &str) -> (Folder, String) {
     let folder = Folder::new(&format!("digest-{}-{isa}-{threads}", case.words[0]));
-    let files =
-        [("tiny.toml", TINY), ("boot.toml", TINY_BOOT), ("bridge.toml", TINY_BRIDGE), ("tfhe.toml", TINY_TFHE)];
+    let files = [("tiny.toml", TINY), ("boot.toml", TINY_BOOT), ("bridge.toml", TINY_BRIDGE), ("tfhe.toml", TINY_TFHE)];
     files.iter().for_each(|(name, text)| folder.write(name, text));
     folder.write("tfhe4.toml", &tiny_tfhe_of_four_bits());
     let on = ["--isa", isa, "--threads", threads];

@@ -87,7 +87,11 @@ pub fn npy(bytes: &[u8]) -> Answer {
 }
 
 fn idx(images: &[u8], labels: &[u8]) -> Answer {
-    let options = LoadOptions { digits: Some(Digits { negative: 3, positive: 8 }), pooling: Pooling::None, ..LoadOptions::default() };
+    let options = LoadOptions {
+        digits: Some(Digits { negative: 3, positive: 8 }),
+        pooling: Pooling::None,
+        ..LoadOptions::default()
+    };
     with_file("-labels", labels, |labels| {
         with_file("-images", images, |path| {
             let options = LoadOptions { idx_labels: Some(labels.to_owned()), ..options };

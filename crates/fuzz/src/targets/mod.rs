@@ -87,7 +87,12 @@ pub const TARGETS: &[Target] = &[
     container!("bgv-ciphertext-seeded", wire::bgv_ciphertext_seeded),
     container!("to-lwe-key", wire::to_lwe_key),
     container!("graph", wire::graph, "crates/runtime/tests/wire_v1/", "crates/runtime/tests/wire_v2/"),
-    container!("machine-report", wire::machine_report, "crates/runtime/tests/wire_v1/", "crates/runtime/tests/wire_v2/"),
+    container!(
+        "machine-report",
+        wire::machine_report,
+        "crates/runtime/tests/wire_v1/",
+        "crates/runtime/tests/wire_v2/"
+    ),
     Target {
         name: "inspect",
         form: Form::Container,
@@ -138,7 +143,8 @@ impl Target {
         for seed in self.seeds.iter().copied().chain([&*own]) {
             let path = root().join(seed);
             match path.is_dir() {
-                true => files.extend(fs::read_dir(&path)?.map(|entry| entry.map(|e| e.path())).collect::<Result<Vec<_>, _>>()?),
+                true => files
+                    .extend(fs::read_dir(&path)?.map(|entry| entry.map(|e| e.path())).collect::<Result<Vec<_>, _>>()?),
                 false if seed == own => {}
                 false => files.push(path),
             }

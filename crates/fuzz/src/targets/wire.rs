@@ -142,5 +142,6 @@ pub fn machine_report(bytes: &[u8]) -> Answer {
 
 /// What `limbwise inspect` says of a file without knowing its parameters.
 pub fn inspect(bytes: &[u8]) -> Answer {
-    with_file(".lw", bytes, |path| limbwise_runtime::inspect::inspect(path, None, None).map(drop)).map_err(|e| e.to_string())
+    with_file(".lw", bytes, |path| limbwise_runtime::inspect::inspect(path, None, None).map(drop))
+        .map_err(|e| e.to_string())
 }

@@ -23,7 +23,12 @@ fn every_reader_answers_whatever_it_is_given() {
                 outcome => taken += usize::from(outcome == Outcome::Taken),
             }
         }
-        assert!(taken > 0, "{}: takes none of its {} stored inputs: its changes test nothing", target.name, stored.len());
+        assert!(
+            taken > 0,
+            "{}: takes none of its {} stored inputs: its changes test nothing",
+            target.name,
+            stored.len()
+        );
         let pool = Pool::new(target.form, stored);
         let mut refused = 0;
         for number in 0..each as u64 {

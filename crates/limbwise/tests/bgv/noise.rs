@@ -74,6 +74,7 @@ fn slots_of(coefficients: &[u64], t: Modulus) -> Vec<i64> {
         let sum = coefficients.iter().rev().fold(0, |sum, &c| t.add(t.mul(sum, x), c));
         t.centered(sum)
     };
-    let powers: Vec<u64> = std::iter::successors(Some(1), |p| Some(p * 5 % (2 * n))).take(coefficients.len() / 2).collect();
+    let powers: Vec<u64> =
+        std::iter::successors(Some(1), |p| Some(p * 5 % (2 * n))).take(coefficients.len() / 2).collect();
     powers.iter().map(|&p| value(p)).chain(powers.iter().map(|&p| value(2 * n - p))).collect()
 }
