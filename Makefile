@@ -16,10 +16,12 @@ LIMBWISE := cargo run --release -p limbwise-cli --bin limbwise --
 NVRTC := $(PYTHON_ENV)/nvrtc
 
 FUZZ_SECONDS ?= 60
-CAMPAIGN ?= 100000
-FUZZ_SEEDS := crates/limbwise/tests/wire/v1 crates/runtime/tests/wire_v1 crates/machines/specs fuzz/seeds
+CAMPAIGN ?= 10000
+BUILT := $(or $(CARGO_TARGET_DIR),target)/debug
+# Seconds of `make campaign`: all readers together, and all faults together.
+CAMPAIGN_SECONDS ?= 200
 
-.PHONY: campaign demo test test-rust test-python test-sweep test-recipes test-plans test-all check check-code check-docs check-portable check-python docs python wheel fuzz bless bench
+.PHONY: campaign campaign-long supply reproducible demo test test-rust test-python test-sweep test-recipes test-plans test-all check check-code check-docs check-portable check-python docs python wheel fuzz bless bench
 
 demo:        ## trains on real data, encrypted; then plans and times the same program
 	$(LIMBWISE) run logreg
@@ -94,6 +96,8 @@ check-docs:  ## the checkers in scripts/
 	python3 scripts/check_doc_width.py
 	python3 scripts/check_recipes.py
 	python3 scripts/check_release.py
+	python3 scripts/list_unsafe.py --check
+	python3 scripts/sbom.py --check >/dev/null
 
 check-portable:  ## type-checks the library for ARM (rustup target add aarch64-unknown-linux-gnu; a C compiler for it)
 	python3 scripts/check_portable.py
@@ -105,14 +109,33 @@ check-python: python  ## form, lints and types of the Python package
 	$(PYTHON) -m mypy
 	$(PYTHON) -m mypy.stubtest limbwise._limbwise
 
-campaign:    ## CAMPAIGN changed files of every kind through both sides, with checksums made right: a quarter of an hour
-	LIMBWISE_CAMPAIGN=$(CAMPAIGN) cargo test -p limbwise-runtime --test trust -- --nocapture
-	cargo test -p limbwise-cli --test cli trust -- --include-ignored
+campaign:    ## a short form of docs/reliability.md in ten minutes: readers, both sides, faults, noise; goes on from the last one
+	cargo build --workspace --bin limbwise --bin limbwise-fuzz
+	$(BUILT)/limbwise-fuzz --seconds $$(($(CAMPAIGN_SECONDS) / 40))
+	LIMBWISE_CAMPAIGN=$(CAMPAIGN) cargo test -p limbwise-fuzz --test trust
+	python3 scripts/campaign.py --rounds 5 --seconds $(CAMPAIGN_SECONDS) $(BUILT)/limbwise
+	cargo test -p limbwise --test reliability -- --include-ignored --nocapture
 
-fuzz:        ## every fuzz target for FUZZ_SECONDS each; needs cargo-fuzz and a nightly compiler
-	for target in $$(cargo +nightly fuzz list); do \
+campaign-long:  ## the rest: a minute a reader, 100000 changed files, faults by the hundred, every digest, real sizes killed
+	$(MAKE) campaign CAMPAIGN=100000 CAMPAIGN_SECONDS=2400
+	cargo test -p limbwise-cli --test cli trust -- --include-ignored
+	cargo test -p limbwise-cli --test cli digest -- --include-ignored --nocapture
+	cargo build --release --workspace --bin limbwise
+	python3 scripts/campaign.py --only kill --rounds 3 --disk 0 --workloads helr,resnet20,tpch-q6-real $(BUILT)/../release/limbwise
+
+supply:      ## licences, sources, checksums, a bill of materials, `unsafe` with its reasons; cargo-deny where it is installed
+	python3 scripts/sbom.py --check
+	python3 scripts/sbom.py --out $(BUILT)/../limbwise.cdx.json
+	python3 scripts/list_unsafe.py
+	if cargo deny --version >/dev/null 2>&1; then cargo deny check; else echo "cargo-deny is not installed: advisories were not looked at"; fi
+
+reproducible:  ## two release builds in two folders have the same hash
+	scripts/reproducible.sh
+
+fuzz:        ## every reader under libFuzzer for FUZZ_SECONDS each; needs cargo-fuzz and a nightly compiler
+	cargo run -q -p limbwise-fuzz -- --list | while read target seeds; do \
 		mkdir -p fuzz/corpus/$$target; \
-		cargo +nightly fuzz run $$target fuzz/corpus/$$target $(FUZZ_SEEDS) \
+		LIMBWISE_TARGET=$$target cargo +nightly fuzz run reader fuzz/corpus/$$target $$seeds \
 			-- -max_total_time=$(FUZZ_SECONDS) -max_len=65536 -malloc_limit_mb=64 || exit 1; \
 	done
 

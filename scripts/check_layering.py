@@ -24,9 +24,10 @@ ALLOWED = {
     "runtime": {"math", "device", "cpu", "cuda", "upmem", "graph", "machines", "limbwise", "apps"},
     "server": {"math", "device", "cpu", "cuda", "upmem", "graph", "machines", "limbwise", "apps", "runtime"},
     "cli": {"math", "device", "cpu", "cuda", "upmem", "graph", "machines", "limbwise", "apps", "runtime", "server"},
+    "fuzz": {"math", "device", "cpu", "cuda", "upmem", "graph", "machines", "limbwise", "apps", "runtime", "server"},
     "py": {"math", "device", "cpu", "cuda", "upmem", "graph", "machines", "limbwise", "apps", "runtime", "server", "cli"},
 }
-TOPS = {"runtime", "server", "cli", "py"}
+TOPS = {"runtime", "server", "cli", "fuzz", "py"}
 REASONS = "docs/adr/0016-dependencies.md"
 
 

@@ -5,6 +5,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
+import campaign
 import check_citations
 import check_doc_paths
 import check_doc_width
@@ -14,6 +15,8 @@ import check_portable
 import check_recipes
 import check_release
 import check_site
+import list_unsafe
+import sbom
 
 
 class Tree(unittest.TestCase):
@@ -233,6 +236,87 @@ class Recipes(Tree):
         self.write("src/lib.rs", "mod a;\nmod a;\n")
         self.write("src/red.rs", "")
         self.assert_problems(check_recipes.check, "src/red.rs is there already", "src/lib.rs: 2 times 'mod a;'")
+
+
+class Unsafe(Tree):
+    """`unsafe` has a reason, in the places that may have it."""
+
+    def test_each_use_has_its_reason(self):
+        """A reason above, also above attributes; names of lints and types of pointers are no uses."""
+        self.write(
+            "crates/cpu/src/a.rs",
+            "// SAFETY: the token proves it\n#[expect(unsafe_code, reason = \"x\")]\nlet a = unsafe { f() };\n"
+            'type F = unsafe extern "C" fn(u32);\n/// # Safety\nunsafe fn g() {}\n',
+        )
+        self.assertEqual(list_unsafe.check(self.root), [])
+        self.assertEqual(len(list_unsafe.uses(self.root)), 2)
+
+    def test_what_is_wrong_is_named(self):
+        """No reason, the reason of the statement before, and a crate that may have none."""
+        self.write("crates/cuda/src/a.rs", "// SAFETY: here\nlet a = unsafe { f() };\nlet b = unsafe { g() };\n")
+        self.write("crates/apps/src/a.rs", "// SAFETY: no\nunsafe { f() }\n")
+        problems = list_unsafe.check(self.root)
+        self.assertEqual(len(problems), 2)
+        self.assertIn("crates/apps/src/a.rs:2", problems[0])
+        self.assertIn("crates/cuda/src/a.rs:3", problems[1])
+
+
+class Supply(unittest.TestCase):
+    """Licences, sources and checksums of dependencies."""
+
+    RULES = {"licenses": {"allow": ["MIT", "Apache-2.0", "Unicode-3.0"]}}
+
+    def package(self, **changed) -> dict:
+        """A crate of the registry, with changes."""
+        return {"name": "a", "version": "1.0.0", "license": "MIT", "source": sbom.REGISTRY, "repository": None} | changed
+
+    def test_licences(self):
+        """Alternatives of conjunctions, in both forms of an alternative."""
+        allowed = {"MIT", "Apache-2.0", "Unicode-3.0"}
+        for good in ["MIT", "GPL-3.0 OR MIT", "GPL-3.0/MIT", "(MIT OR Apache-2.0) AND Unicode-3.0"]:
+            self.assertTrue(sbom.is_allowed(good, allowed), good)
+        for bad in ["GPL-3.0", "MIT AND GPL-3.0", "(MIT OR Apache-2.0) AND GPL-3.0", ""]:
+            self.assertFalse(sbom.is_allowed(bad, allowed), bad)
+
+    def test_what_is_wrong_is_named(self):
+        """A licence, a source, a checksum; versions that are several are told."""
+        sums = {("a", "1.0.0"): "00"}
+        self.assertEqual(sbom.check([self.package()], sums, self.RULES), ([], []))
+        wrong, doubles = sbom.check(
+            [self.package(license=None), self.package(source="git+https://x"), self.package(version="2.0.0")], sums, self.RULES
+        )
+        self.assertEqual(len(wrong), 3)
+        self.assertEqual(doubles, ["a: 1.0.0, 2.0.0"])
+
+
+class Faults(Tree):
+    """What `campaign.py` says of a verb after a fault."""
+
+    def judged(self, status: int, text: str = "", killed: bool = False) -> str | None:
+        """The verdict on a verb that was to write two files."""
+        verb = campaign.Verb("eval", [], ["out"], right={"out/a.ct": b"right", "out/b.ct": b"other"})
+        setting = campaign.Setting.__new__(campaign.Setting)
+        setting.folder = self.root
+        return setting.judge(verb, campaign.Ended(status, text, 0.0, 0), killed)
+
+    def test_verdicts(self):
+        """Nothing there and a text is an answer; silence, signals, panics and half a file are not."""
+        self.assertIsNone(self.judged(1, "error: no room"))
+        self.assertIsNone(self.judged(-9, killed=True))
+        self.assertIsNone(self.judged(-6, "memory allocation of 5 bytes failed"))
+        self.assertIn("without a text", self.judged(2))
+        self.assertIn("signal 11", self.judged(-11))
+        self.assertIn("panicked", self.judged(1, "thread 'main' panicked at x"))
+        self.assertIn("is not", self.judged(0))
+        self.write("out/a.ct", "rig")
+        self.assertIn("not whole", self.judged(1, "error: no room"))
+        self.write("out/a.ct", "right")
+        self.assertIsNone(self.judged(1, "error: no room"))
+        self.write("out/.b.ct.1.tmp", "oth")
+        self.assertIsNone(self.judged(-9, killed=True))
+        self.write("out/b.ct", "other")
+        (self.root / "out/.b.ct.1.tmp").unlink()
+        self.assertIsNone(self.judged(0))
 
 
 if __name__ == "__main__":

@@ -3,8 +3,12 @@
 #[cfg(feature = "client")]
 use limbwise::ckks::Finding;
 use limbwise::{Error as Scheme, error::KeyError, wire::WireError};
+use limbwise_device::Fault;
 use limbwise_runtime::Error as Runtime;
-use std::io::{self, Write as _};
+use std::{
+    any::Any,
+    io::{self, Write as _},
+};
 
 /// A user mistake found by the command line: the whole text, with what, got, wanted, next step.
 #[derive(Debug, thiserror::Error)]
@@ -73,8 +77,13 @@ pub(crate) fn exit(error: &anyhow::Error) -> u8 {
     if is_fault(error) { 1 } else { 2 }
 }
 
-/// After a panic, whose message is on standard error already; returns the exit code.
-pub(crate) fn bug() -> u8 {
+/// After an unwinding; returns the exit code. The message of a panic is on standard error already; a device that has no more
+/// memory unwinds with its fault and without a message.
+pub(crate) fn unwound(payload: &(dyn Any + Send)) -> u8 {
+    if let Some(fault) = payload.downcast_ref::<Fault>() {
+        say(&format!("error: {fault}\n"));
+        return 1;
+    }
     say("error: this is a bug in limbwise; please report the lines above with the command that led here\n");
     1
 }

@@ -68,6 +68,6 @@ pub fn run(args: impl IntoIterator<Item = OsString>, again: &Again) -> u8 {
     match catch_unwind(AssertUnwindSafe(|| verb.execute(again))) {
         Ok(Ok(())) => 0,
         Ok(Err(error)) => failure::exit(&error),
-        Err(_) => failure::bug(),
+        Err(payload) => failure::unwound(&*payload),
     }
 }

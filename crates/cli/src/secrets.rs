@@ -4,14 +4,8 @@ use crate::failure::Mistake;
 use anyhow::Context as _;
 use limbwise::wire::Lock;
 use limbwise_math::sampling::{Seed, SeedSource};
-use limbwise_runtime::{
-    files::create_secret,
-    places::{read_into, read_up_to},
-};
-use std::{
-    io::Write as _,
-    path::{Path, PathBuf},
-};
+use limbwise_runtime::places::{put_private, read_into, read_up_to};
+use std::path::{Path, PathBuf};
 use zeroize::Zeroizing;
 
 /// The secret seed of a run with a checkpoint.
@@ -47,9 +41,7 @@ impl SeedArgs {
         let path = dir.join(SEED);
         if !path.exists() {
             let seed = Seed::from_os().map_err(limbwise::Error::from)?;
-            let mut file = create_secret(&path)?;
-            file.write_all(&seed.0)?;
-            file.sync_all()?;
+            put_private(&path, &seed.0)?;
         }
         let bytes = read_up_to(&path, 64)?;
         let bytes = <[u8; 32]>::try_from(&bytes[..]);

@@ -4,8 +4,10 @@ use crate::{
     layout::Line,
     slab::{self, Memory},
 };
+use limbwise_device::Fault;
 use std::{
     collections::HashMap,
+    panic::resume_unwind,
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicU64, Ordering},
@@ -105,10 +107,14 @@ impl Pool {
     /// A limb of `length` lines whose words are whatever they were.
     ///
     /// # Panics
-    /// If the system has no more memory; [`Self::touched_row`] finds that out in time.
+    /// If the system has no more memory, with [`Fault::OutOfMemory`] as what is unwound, so that a program can say so and
+    /// need not call it a bug; [`Self::touched_row`] finds that out in time.
     pub(crate) fn take(&self, length: usize) -> Row {
         let kept = self.0.of(length, |limbs| limbs.free.pop());
-        let memory = kept.or_else(|| self.0.fresh(length)).expect("the system has memory for a limb");
+        let memory = kept.or_else(|| self.0.fresh(length)).unwrap_or_else(|| {
+            let bytes = (length * size_of::<Line>()) as u64;
+            resume_unwind(Box::new(Fault::OutOfMemory { device: "cpu".into(), bytes }))
+        });
         let bytes = size_of_val(memory.lines()) as u64;
         let live = self.0.live.fetch_add(bytes, Ordering::Relaxed) + bytes;
         self.0.peak.fetch_max(live, Ordering::Relaxed);

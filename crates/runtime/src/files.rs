@@ -1,28 +1,12 @@
 //! Files of the crates that do not know each other: recorded programs and machine reports in the container of
-//! `limbwise::wire`. The one place that creates the file of a secret.
+//! `limbwise::wire`.
 
 use crate::error::{Error, Result};
 use limbwise::wire::{FileKind, Source, read_text, write_text};
 use limbwise_graph::Graph;
 use serde::Serialize;
 use serde_json::{Map, Value};
-use std::{
-    fs::{File, OpenOptions},
-    io::{self, Write},
-    path::Path,
-};
-
-/// Creates the file of a secret. It must be new, so that nothing is overwritten, and only its owner can read it from
-/// its first byte on.
-/// # Errors
-/// [`io::ErrorKind::AlreadyExists`]; other errors of the system.
-pub fn create_secret(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)
-}
+use std::io::Write;
 
 pub fn write_graph<W: Write>(out: W, graph: &Graph) -> Result<W> {
     let mut text = Vec::new();
@@ -62,6 +46,7 @@ mod tests {
     use super::*;
     use limbwise_device::{Basis, Device, Handle as _, Null, Ring, RingSpec, Role, Shape};
     use limbwise_graph::Recorder;
+    use std::{fs::File, io, path::Path};
 
     fn graph() -> Graph {
         let recorder = Recorder::new(Null::default());
@@ -148,16 +133,5 @@ mod tests {
                 assert!(rewrite(&original[..at]).is_err(), "{name} cut to {at}");
             }
         }
-    }
-
-    #[test]
-    #[cfg(unix)]
-    fn a_secret_is_its_owners_and_never_overwritten() {
-        use std::os::unix::fs::PermissionsExt;
-        let path = std::env::temp_dir().join(format!("limbwise-secret-{}", std::process::id()));
-        let file = create_secret(&path).unwrap();
-        assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o600);
-        assert_eq!(create_secret(&path).unwrap_err().kind(), io::ErrorKind::AlreadyExists);
-        std::fs::remove_file(path).unwrap();
     }
 }

@@ -3,11 +3,10 @@
 use crate::{
     clock::KEY_STEP,
     error::{Error, Result},
-    files::create_secret,
     origin::program_name,
     places::{
-        BOOTSTRAP, Existing, KEYS, PARAMS, PROGRAM, PUBLIC, SECRET, TFHE_SECRET, absent, put, put_bytes, refused,
-        settle,
+        BOOTSTRAP, Existing, KEYS, PARAMS, PROGRAM, PUBLIC, SECRET, TFHE_SECRET, absent, put, put_bytes, put_secret,
+        refused,
     },
 };
 use limbwise::{
@@ -20,7 +19,7 @@ use limbwise_device::HostRead;
 use limbwise_math::sampling::SeedSource;
 use std::{
     fs::{self, File},
-    io::{self, BufWriter, Write as _},
+    io::{self, BufWriter},
     path::Path,
 };
 
@@ -148,9 +147,6 @@ fn write_secrets<S: ClientScheme>(
 }
 
 fn write_secret(path: &Path, write: impl FnOnce(BufWriter<File>) -> limbwise::Result<BufWriter<File>>) -> Result<()> {
-    let file = create_secret(path).map_err(refused(path, "creating"))?;
-    let mut out = write(BufWriter::new(file)).map_err(|e| Error::of_file(path, e))?;
-    out.flush().map_err(refused(path, "writing"))?;
-    unbuffered(path, out)?.sync_all().map_err(refused(path, "writing"))?;
-    settle(path.parent().unwrap_or(Path::new(".")))
+    absent(&[path.to_owned()], Existing::Kept)?;
+    put_secret(path, |file| unbuffered(path, write(BufWriter::new(file)).map_err(|e| Error::of_file(path, e))?))
 }

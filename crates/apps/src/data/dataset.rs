@@ -124,6 +124,21 @@ pub(super) fn name_of(path: &Path) -> String {
     name.split('.').next().unwrap_or_default().to_owned()
 }
 
+/// Reads by another library. Fuzzing found damaged files on which `parquet` and `png` panic where they should return an
+/// error: such a panic becomes [`DataError::Format`]. Its message is still printed, because a hook belongs to the program.
+pub(crate) fn guarded<T, E: From<DataError>>(
+    path: &Path,
+    wanted: &str,
+    read: impl FnOnce() -> Result<T, E>,
+) -> Result<T, E> {
+    // What the reader leaves behind is dropped with it.
+    std::panic::catch_unwind(std::panic::AssertUnwindSafe(read)).unwrap_or_else(|_| {
+        let got = "a damaged file, on which its reader panicked".into();
+        let next = "write the file again".into();
+        Err(DataError::Format { path: path.to_owned(), got, wanted: wanted.into(), next }.into())
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::data::{
     DataError,
-    dataset::{io_error, open_plain, starts_with},
+    dataset::{guarded, io_error, open_plain, starts_with},
 };
 use parquet::{
     file::reader::{FileReader as _, SerializedFileReader},
@@ -33,7 +33,7 @@ pub fn load(path: &Path, rows: Option<usize>) -> Result<Table, QueryError> {
     // One row more than the limit, so that an overlong table is detected.
     let most = rows.unwrap_or(MOST_ROWS + 1);
     let table = match starts_with(path, PARQUET)? {
-        true => parquet(path, most)?,
+        true => guarded(path, "a Parquet file", || parquet(path, most))?,
         false => {
             let (file, _) = open_plain(path)?;
             let mut bytes = Vec::new();

@@ -109,6 +109,10 @@ impl Statement {
         understood(query, &format!("SELECT {item} FROM {name}{filtered}"))?;
         let (aggregate, table) = (aggregate(result)?, name.to_string());
         let Some(filter) = &select.selection else { return Err(QueryError::EveryRow) };
+        // The parser writes a name with quotes inside as another name; the one line is what a description keeps.
+        if Parser::parse_sql(&GenericDialect {}, &query.to_string()).ok().as_ref() != Some(&parsed) {
+            return Err(QueryError::unsupported("a name or text with quotation marks inside"));
+        }
         let mut conditions = Vec::new();
         conjunction(filter, &mut conditions)?;
         Ok(Self { text: query.to_string(), aggregate, table, conditions })
@@ -289,7 +293,7 @@ fn moved(day: i64, sign: i64, interval: &Interval) -> Option<i64> {
         },
         _ => return None,
     };
-    let count = sign * Some(count).filter(|n| n.abs() < 100_000)?;
+    let count = sign * Some(count).filter(|n| n.unsigned_abs() < 100_000)?;
     let months = match interval.leading_field.as_ref()? {
         DateTimeField::Day | DateTimeField::Days => return Some(day + count),
         DateTimeField::Month | DateTimeField::Months => count,

@@ -3,7 +3,7 @@
 use super::client::Labeled;
 use crate::data::{
     DataError,
-    dataset::{io_error, open_plain, starts_with},
+    dataset::{guarded, io_error, open_plain, starts_with},
 };
 use limbwise::ckks::tensor::Image;
 use std::{
@@ -31,7 +31,7 @@ const PNG_MAGIC: &[u8] = b"\x89PNG";
 pub fn load(path: &Path) -> Result<Vec<Labeled>, DataError> {
     let mut bytes = Vec::new();
     if starts_with(path, PNG_MAGIC)? {
-        return Ok(vec![Labeled { image: png(path)?, label: None }]);
+        return Ok(vec![Labeled { image: guarded(path, "a PNG", || png(path))?, label: None }]);
     }
     let (file, length) = open_plain(path)?;
     if length == 0 {

@@ -4,6 +4,8 @@
 
 mod common;
 mod contract;
+#[cfg(test)]
+mod digests;
 mod exact_serve;
 mod exact_sides;
 mod exact_trust;

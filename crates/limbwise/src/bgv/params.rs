@@ -166,7 +166,10 @@ fn checked_modulus(literal: &BgvLiteral) -> Result<Modulus, ParamsError> {
     if in_range && is_prime(t) && t % (2 << log_n) == 1 {
         return Ok(Modulus::new(t));
     }
-    let wanted = format!("a prime below 2^32 that is 1 modulo 2N = 2^{}, such as 65537 for N up to 2^15", log_n + 1);
+    let wanted = format!(
+        "a prime below 2^32 that is 1 modulo 2N = 2^{}, such as 65537 for N up to 2^15",
+        log_n.saturating_add(1)
+    );
     Err(ParamsError::Range { field: "plaintext_modulus", got: t.to_string(), wanted })
 }
 

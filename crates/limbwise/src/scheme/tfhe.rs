@@ -157,10 +157,10 @@ impl ClientScheme for Tfhe {
         setup: Setup<'_, Self, D>,
         with: &Encrypting<'_, D>,
         clear: Clear<'_, Self>,
-        _: &Seed,
+        seed: &Seed,
     ) -> Result<Ciphertext<D>> {
         let client = with.secrets.expect("messages are encrypted under the secret key").tfhe();
-        client.encrypt(setup.dev, clear.values)?.at_most(clear.input.most)
+        client.encrypt_from(setup.dev, clear.values, seed)?.at_most(clear.input.most)
     }
 
     fn no_values(input: &Messages) -> Vec<u64> {

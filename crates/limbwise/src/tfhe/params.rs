@@ -271,7 +271,7 @@ impl TfheParams {
 
 fn check_ranges(l: &TfheLiteral) -> Result<(), ParamsError> {
     let boxes = l.message_bits < l.log_n;
-    let modulus = (l.log_n + 1..=62).contains(&l.log_lwe_modulus);
+    let modulus = (l.log_n.saturating_add(1)..=62).contains(&l.log_lwe_modulus);
     let wanted_sigma = "a number above 0 and at most 2^50, as wide as errors are drawn";
     let sigma = |sigma: f64| sigma > 0.0 && sigma <= Gaussian::WIDEST;
     let rules: [Rule; 9] = [

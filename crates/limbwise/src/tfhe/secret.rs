@@ -119,9 +119,21 @@ impl ClientKey {
     /// # Panics
     /// If `messages` is empty.
     pub fn encrypt<D: Device>(&self, dev: &D, messages: &[u64]) -> Result<Ciphertext<D>> {
+        self.encrypt_from(dev, messages, &Seed::from_os()?)
+    }
+
+    /// The same from a seed, which is as secret as the messages. Two encryptions from one seed tell the difference of
+    /// their messages.
+    ///
+    /// # Errors
+    /// [`TfheError::Message`] outside the message space.
+    ///
+    /// # Panics
+    /// If `messages` is empty.
+    pub fn encrypt_from<D: Device>(&self, dev: &D, messages: &[u64], seed: &Seed) -> Result<Ciphertext<D>> {
         assert!(!messages.is_empty(), "at least one message");
         in_space(&self.params, messages)?;
-        let (q, seed) = (self.params.modulus(), Seed::from_os()?);
+        let q = self.params.modulus();
         let noise = errors(self.params.literal().glwe_sigma, messages.len(), &seed.derive("errors"));
         let uniform = seed.derive("public");
         let lwe = dev.upload_lwe(shape(&self.params, messages.len()), Role::Ciphertext, &|entry, words| {

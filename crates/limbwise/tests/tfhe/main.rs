@@ -4,8 +4,10 @@
 
 mod bootstrap;
 mod common;
+mod estimates;
 mod logic;
 mod mistakes;
 mod noise;
 mod params;
 mod radix;
+mod secrets;

@@ -1,18 +1,18 @@
 //! Measured variances against the formulas, and failures counted where they are frequent.
 
 use crate::common::{Session, cpu, small};
-use limbwise::tfhe::{Table, TfheLiteral, noise};
+use limbwise::tfhe::{Ciphertext, Table, TfheLiteral, noise};
 use limbwise_cpu::Cpu;
 use limbwise_device::{Device, HostRead, LweHandle, Rounding};
 use limbwise_math::gadget::mod_switch;
 
 /// Mean square of numbers.
-fn mean_square(x: &[f64]) -> f64 {
+pub(crate) fn mean_square(x: &[f64]) -> f64 {
     x.iter().map(|x| x * x).sum::<f64>() / x.len() as f64
 }
 
 /// How far phases are from messages, in units of the modulus.
-fn errors(s: &Session<Cpu>, phases: &[u64], messages: &[u64]) -> Vec<f64> {
+pub(crate) fn errors(s: &Session<Cpu>, phases: &[u64], messages: &[u64]) -> Vec<f64> {
     let params = s.client.params();
     let q = params.modulus();
     let error = |(&phase, &m): (&u64, &u64)| q.centered(q.sub(phase, params.encode(m.cast_signed())));
@@ -20,7 +20,7 @@ fn errors(s: &Session<Cpu>, phases: &[u64], messages: &[u64]) -> Vec<f64> {
 }
 
 /// With n samples the variance has a relative standard error of √(2/n): a band of five of them, and the model's own 10 %.
-fn close(what: &str, measured: f64, formula: f64, samples: usize) {
+pub(crate) fn close(what: &str, measured: f64, formula: f64, samples: usize) {
     let band = 0.10 + 5.0 * (2.0 / samples as f64).sqrt();
     let ratio = measured / formula;
     assert!(
@@ -65,7 +65,33 @@ fn bootstrapping_has_the_noise_of_its_formula() {
     }
 }
 
-/// Key switch and modulus switch, by the phase under the narrow key, which is read off a rotation of a ramp.
+/// The phase under the narrow key, in units of the modulus.
+fn narrow_phase(bits: &[i64], words: &[u64], q: u64) -> f64 {
+    let (body, mask) = words.split_last().unwrap();
+    let kept = mask.iter().zip(bits).filter(|&(_, &bit)| bit == 1);
+    let sum = kept.fold(*body, |sum, (a, _)| sum.wrapping_add(*a)) % q;
+    (if sum > q / 2 { sum as f64 - q as f64 } else { sum as f64 }) / q as f64
+}
+
+/// A batch after its key switch.
+fn switch(s: &Session<Cpu>, a: &Ciphertext<Cpu>) -> <Cpu as Device>::Lwe {
+    let narrow = s.dev.lwe_mod_switch(a.lwe(), s.client.params().lwe_modulus(), Rounding::Nearest);
+    s.dev.lwe_key_switch(&narrow, &s.server.switch)
+}
+
+/// Phases of a batch of narrow ciphertexts.
+fn narrow_phases(s: &Session<Cpu>, narrow: &<Cpu as Device>::Lwe) -> Vec<f64> {
+    let (bits, q) = (s.client.small_bits(), narrow.lwe_shape().modulus);
+    let words = s.dev.download_lwe(narrow).unwrap();
+    words.chunks_exact(bits.len() + 1).map(|words| narrow_phase(bits, words, q)).collect()
+}
+
+/// What a key switch adds to encryptions of zero, whose own errors are far below it, in units of the modulus.
+pub(crate) fn switch_errors(s: &Session<Cpu>, zeros: &Ciphertext<Cpu>) -> Vec<f64> {
+    narrow_phases(s, &switch(s, zeros))
+}
+
+/// Key switch and modulus switch, by the phase under the narrow key.
 #[test]
 fn switches_have_the_noise_of_their_formulas() {
     let mut literal = small(1, 1);
@@ -74,31 +100,12 @@ fn switches_have_the_noise_of_their_formulas() {
     literal.log2_failure = -3.0;
     let s = Session::on(cpu(), &literal, 3);
     let (dev, params) = (&s.dev, s.client.params());
-    let ct = s.encrypt(&vec![0; 3000]);
-    let narrow = dev.lwe_mod_switch(ct.lwe(), params.lwe_modulus(), Rounding::Nearest);
-    let narrow = dev.lwe_key_switch(&narrow, &s.server.switch);
-    let words = dev.download_lwe(&narrow).unwrap();
-    let bits = s.client.small_bits();
-    let shape = narrow.lwe_shape();
-    let phase = |words: &[u64], q: u64| {
-        let sum = words[..400]
-            .iter()
-            .zip(bits)
-            .map(|(&a, &s)| if s == 1 { a } else { 0 })
-            .fold(words[400], u64::wrapping_add);
-        let sum = sum % q;
-        (if sum > q / 2 { sum as f64 - q as f64 } else { sum as f64 }) / q as f64
-    };
-    let switched: Vec<f64> = words.chunks_exact(401).map(|w| phase(w, shape.modulus)).collect();
+    let narrow = switch(&s, &s.encrypt(&vec![0; 3000]));
+    let switched = narrow_phases(&s, &narrow);
     close("key switch", mean_square(&switched), noise::key_switch(params.literal()), 3000);
     for (rounding, factor) in [(Rounding::CenteredForBinary, 1.0), (Rounding::Nearest, 2.0)] {
-        let small = dev.download_lwe(&dev.lwe_mod_switch(&narrow, 2048, rounding)).unwrap();
-        let added: Vec<f64> = small
-            .chunks_exact(401)
-            .map(|w| phase(w, 2048))
-            .zip(&switched)
-            .map(|(after, before)| after - before)
-            .collect();
+        let small = narrow_phases(&s, &dev.lwe_mod_switch(&narrow, 2048, rounding));
+        let added: Vec<f64> = small.iter().zip(&switched).map(|(after, before)| after - before).collect();
         close("modulus switch", mean_square(&added), factor * noise::mod_switch(params.literal(), 0), 3000);
     }
     assert_eq!(mod_switch(0, 1 << 32, 2048), 0);

@@ -1,0 +1,1 @@
+SELECT COUNT(*) FROM t WHERE day = DATE '1994-01-01' AND price <> -0.5 AND 3 <= x

@@ -1,0 +1,2 @@
+SELECT SUM(price) FROM t WHERE x > 1 AND x <= 9  AND x <= 9 AND """"" BETWEEN 2 AND 3
+SELECT SUM(price) FOM 1e-320 WHERE x > 1 AND x <= 9 AND """"" BETWEEN 2 AND 3

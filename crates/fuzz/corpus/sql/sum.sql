@@ -1,0 +1,1 @@
+SELECT SUM(price) FROM t WHERE x > 1 AND x <= 9 AND "y" BETWEEN 2 AND 3
