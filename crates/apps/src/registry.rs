@@ -12,6 +12,7 @@ use crate::{
     description::Description,
     family::Family,
     gates::options::GatesArgs,
+    heir::options::HeirArgs,
     helr::options::HelrArgs,
     linear::{layer::Model, options::LinearArgs},
     logreg::options::LogregArgs,
@@ -534,6 +535,7 @@ workloads! {
         Helr(HelrArgs) = "helr", "helr";
         Resnet(ResnetArgs) = "resnet20", "resnet";
         Sort(SortArgs) = "sort", "sort";
+        Heir(HeirArgs) = "heir", "heir";
     }
     Tfhe(MessagesProgram, MessagesClient, "on messages (TFHE)") {
         Pbs(PbsArgs) = "pbs", "pbs";

@@ -5,6 +5,8 @@ mod exchange;
 #[cfg(test)]
 mod footprint;
 #[cfg(test)]
+mod heir;
+#[cfg(test)]
 mod hybrid;
 #[cfg(test)]
 mod layers;

@@ -1,0 +1,194 @@
+use super::{Heir, HeirClient, Source, plain, source::Kind, text::HeirError, act::Act};
+use serde::Deserialize;
+use std::{path::PathBuf, sync::Arc};
+
+#[derive(Deserialize)]
+struct Values {
+    arguments: Vec<Vec<f64>>,
+    expected: Vec<Vec<f64>>,
+    tolerance: f64,
+}
+
+fn folder() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../tests/heir")
+}
+
+fn text(name: &str) -> String {
+    std::fs::read_to_string(folder().join(format!("{name}.mlir"))).unwrap()
+}
+
+fn values(name: &str) -> Values {
+    serde_json::from_slice(&std::fs::read(folder().join(format!("{name}.json"))).unwrap()).unwrap()
+}
+
+fn source(text: &str) -> Result<Source, HeirError> {
+    Source::new(text.into(), None, &[])
+}
+
+/// The program of a text with its clear arguments, and the numbers of the others.
+fn program(name: &str) -> (Source, Vec<Vec<f64>>, Values) {
+    let (text, values) = (text(name), values(name));
+    let arguments = Source::arguments_of(&text, None).unwrap();
+    let asked = arguments.iter().filter(|argument| argument.kind != Kind::Zero);
+    let (clear, secret): (Vec<_>, Vec<_>) = asked.zip(&values.arguments).partition(|(a, _)| a.kind == Kind::Clear);
+    let numbers = |pairs: Vec<(_, &Vec<f64>)>| pairs.into_iter().map(|(_, numbers)| numbers.clone()).collect::<Vec<_>>();
+    (Source::new(text.into(), None, &numbers(clear)).unwrap(), numbers(secret), values)
+}
+
+/// All programs that HEIR compiled give by their clear twin what their definition gives; all have parameters at 128 bits.
+#[test]
+fn programs_mean_what_they_were_compiled_from() {
+    let mut names: Vec<String> = std::fs::read_dir(folder())
+        .unwrap()
+        .filter_map(|entry| Some(entry.unwrap().file_name().to_str()?.strip_suffix(".mlir")?.to_owned()))
+        .collect();
+    names.sort();
+    assert!(names.len() >= 30, "{} programs", names.len());
+    for name in names {
+        let (source, secret, Values { expected, tolerance, .. }) = program(&name);
+        let source = Arc::new(source);
+        let mut secret = secret.iter();
+        let mut inputs = Vec::new();
+        for (at, argument) in source.arguments.iter().enumerate() {
+            match argument.kind {
+                Kind::Clear => {}
+                Kind::Zero => inputs.extend(source.pack(at, &[]).unwrap()),
+                Kind::Secret => inputs.extend(source.pack(at, secret.next().unwrap()).unwrap()),
+            }
+        }
+        let rows = plain::evaluate(&source, &inputs);
+        for (at, (rows, wanted)) in rows.iter().zip(&expected).enumerate() {
+            let (_, got) = source.unpack(at, rows).unwrap();
+            assert_eq!(got.len(), wanted.len(), "{name}");
+            let off = got.iter().zip(wanted).map(|(x, y)| (x - y).abs()).fold(0.0, f64::max);
+            assert!(off < tolerance, "{name}: {off}: {got:?} for {wanted:?}");
+        }
+        let program = Heir::choose(Arc::clone(&source), 2.0).unwrap_or_else(|e| panic!("{name}: {e}"));
+        assert!(crate::program::Program::params(&program).security().bits >= 128, "{name}");
+    }
+}
+
+const HEAD: &str = r##"
+#enc = #lwe.inverse_canonical_encoding<scaling_factor = 40>
+#enc2 = #lwe.inverse_canonical_encoding<scaling_factor = 80>
+!pt = !lwe.lwe_plaintext<plaintext_space = <ring = #r, encoding = #enc>>
+!ct1 = !lwe.lwe_ciphertext<plaintext_space = <ring = #r, encoding = #enc>, key = #k, modulus_chain = <elements = <1 : i64, 2 : i64>, current = 1>>
+!ct1d = !lwe.lwe_ciphertext<plaintext_space = <ring = #r, encoding = #enc2>, key = #k, modulus_chain = <elements = <1 : i64, 2 : i64>, current = 1>>
+!ct0 = !lwe.lwe_ciphertext<plaintext_space = <ring = #r, encoding = #enc>, key = #k, modulus_chain = <elements = <1 : i64, 2 : i64>, current = 0>>
+"builtin.module"() ({
+"##;
+
+const END: &str = r#"
+}) {ckks.schemeParam = #ckks.scheme_param<logN = 12, Q = [0x4000000000001, 1099511480321], P = [1], logDefaultScale = 40>, scheme.requested_slot_count = 8 : i64} : () -> ()
+"#;
+
+/// A module of one function @f with this body, whose argument is %x.
+fn function(body: &str, gives: &str) -> String {
+    format!(
+        "{HEAD}  \"func.func\"() <{{function_type = (!ct1) -> {gives}, sym_name = \"f\"}}> ({{\n  ^bb0(%x: !ct1):\n{body}\n  }}) : () -> ()\n{END}"
+    )
+}
+
+fn acts(text: &str) -> Vec<Act> {
+    source(text).unwrap().steps.into_iter().map(|step| step.act).collect()
+}
+
+#[test]
+fn loops_branches_and_static_shifts_are_unrolled() {
+    let body = r#"
+    %c0 = "arith.constant"() <{value = 0 : index}> : () -> index
+    %c1 = "arith.constant"() <{value = 1 : index}> : () -> index
+    %c3 = "arith.constant"() <{value = 3 : index}> : () -> index
+    %a = "scf.for"(%c0, %c3, %c1, %x) ({
+    ^bb0(%i: index, %s: !ct1):
+      %odd = "arith.cmpi"(%i, %c1) <{predicate = 0 : i64}> : (index, index) -> i1
+      %t = "scf.if"(%odd) ({
+        %u = "ckks.negate"(%s) : (!ct1) -> !ct1
+        "scf.yield"(%u) : (!ct1) -> ()
+      }, {
+        %u = "ckks.rotate"(%s, %i) : (!ct1, index) -> !ct1 loc("here":1:2)
+        "scf.yield"(%u) : (!ct1) -> ()
+      }) : (i1) -> !ct1
+      "scf.yield"(%t) : (!ct1) -> ()
+    }) : (index, index, index, !ct1) -> !ct1
+    %b = "affine.for"(%a) <{lowerBoundMap = affine_map<() -> (-2)>, operandSegmentSizes = array<i32: 0, 0, 1>, step = 2 : index, upperBoundMap = affine_map<() -> (3)>}> ({
+    ^bb0(%i: index, %s: !ct1):
+      %t = "ckks.rotate"(%s) <{static_shift = -5 : index}> : (!ct1) -> !ct1
+      "affine.yield"(%t) : (!ct1) -> ()
+    }) : (!ct1) -> !ct1
+    "func.return"(%b) : (!ct1) -> ()"#;
+    let wanted = [Act::Rotate(0), Act::Negate, Act::Rotate(2), Act::Rotate(-5), Act::Rotate(-5), Act::Rotate(-5)];
+    assert_eq!(acts(&function(body, "!ct1")), wanted);
+    let source = source(&function(body, "!ct1")).unwrap();
+    assert_eq!((source.header.log_n, &source.header.bits[..], source.header.slots), (12, &[50, 40][..], 8));
+    let clear = plain::evaluate(&source, &[(0..8).map(f64::from).collect()]);
+    // −x rotated by 2, then three times by −5: 13 to the right, which is 3 to the left of 8.
+    let wanted: Vec<f64> = (0..8).map(|i| -f64::from((i + 3) % 8)).collect();
+    assert_eq!(clear, [[wanted]]);
+}
+
+#[test]
+fn what_cannot_be_read_is_said_with_its_line() {
+    let refused = |body: &str, wanted: &str| {
+        let got = source(&function(body, "!ct1")).unwrap_err();
+        assert!(got.to_string().contains(wanted), "{got} should say {wanted}");
+        got.line
+    };
+    let end = "\n \"func.return\"(%x) : (!ct1) -> ()";
+    let with = |line: &str| format!("{line}{end}");
+    let line = refused(&with("%a = \"ckks.frobnicate\"(%x) : (!ct1) -> !ct1"), "ckks.frobnicate: an operation that is not read");
+    assert_eq!(line, Some(11));
+    refused(&with("%a = \"ckks.add\"(%x, %y) : (!ct1, !ct1) -> !ct1"), "operand %y, which nothing before it defines");
+    refused(&with("%a = \"ckks.add\"(%x) : (!ct1) -> !ct1"), "1 operands, wanted 2");
+    refused(&with("%a = \"ckks.add\"(%x, %x) : (!ct1) -> !ct1"), "types of 1 operands");
+    refused(&with("%c = \"arith.constant\"() <{value = 1 : index}> : () -> index\n%a = \"ckks.add\"(%x, %c) : (!ct1, index) -> !ct1"), "wanted a ciphertext, got a whole number");
+    refused(&with("%a = \"ckks.negate\"(%x) : (!ct1) -> i32"), "tells no level");
+    refused(&with("%c = \"arith.constant\"() <{value = dense<\"0x0011\"> : tensor<4xf32>}> : () -> tensor<4xf32>"), "2 bytes for 4 numbers");
+    refused(&with("%c = \"arith.constant\"() <{value = dense<1.0> : tensor<99999999x99999999xf32>}> : () -> tensor<99999999x99999999xf32>"), "more than");
+    refused(&with("%c = \"arith.constant\"() <{value = dense<[1.0, 2.0]> : tensor<3xf32>}> : () -> tensor<3xf32>"), "2 numbers for a type of 3");
+    refused(&with("%c = \"func.call\"(%x) <{callee = @g}> : (!ct1) -> !ct1"), "function @g, which the text lacks");
+    refused(&with("%c = \"func.call\"(%x) <{callee = @f}> : (!ct1) -> !ct1"), "calls itself");
+    let endless = "%z = \"arith.constant\"() <{value = 0 : index}> : () -> index\n%n = \"arith.constant\"() <{value = 9000000000000000000 : index}> : () -> index\n%o = \"arith.constant\"() <{value = 1 : index}> : () -> index\n\"scf.for\"(%z, %n, %o) ({\n^bb0(%i: index):\n\"scf.yield\"() : () -> ()\n}) : (index, index, index) -> ()";
+    refused(&with(endless), "operations are executed");
+    for (text, wanted) in [
+        ("", "without an operation"),
+        ("%0 = foo.bar %1 : T", "wanted \"\\\"\""),
+        ("\"a.b\"() ({", "ends inside of a region"),
+        (&"\"a.b\"() ({".repeat(100_000), "nested deeper than 64"),
+        (&format!("#a = {}", "<".repeat(100_000)), "a bracket without its end"),
+        ("\"builtin.module\"() ({\n}) : () -> ()", "ckks.schemeParam"),
+    ] {
+        let got = source(text).unwrap_err().to_string();
+        assert!(got.contains(wanted), "{got:.300} should say {wanted}");
+    }
+}
+
+#[test]
+fn steps_that_the_parameters_do_not_allow_are_named() {
+    let chosen = |body: &str, gives: &str| Heir::choose(Arc::new(source(&function(body, gives)).unwrap()), 1.0).map(drop);
+    let deep = "%a = \"ckks.mul\"(%x, %x) : (!ct1, !ct1) -> !ct1d\n%b = \"ckks.relinearize\"(%a) : (!ct1d) -> !ct1d\n%c = \"ckks.rescale\"(%b) : (!ct1d) -> !ct0\n%d = \"ckks.rescale\"(%c) : (!ct0) -> !ct0\n\"func.return\"(%d) : (!ct0) -> ()";
+    let refused = chosen(deep, "!ct0").unwrap_err();
+    assert_eq!(refused.line, Some(14), "{refused}");
+    let turned = "%a = \"ckks.mul\"(%x, %x) : (!ct1, !ct1) -> !ct1d\n%b = \"ckks.rotate\"(%a) <{static_shift = 1 : index}> : (!ct1d) -> !ct1d\n\"func.return\"(%b) : (!ct1d) -> ()";
+    let refused = chosen(turned, "!ct1d").unwrap_err();
+    assert!(refused.line == Some(12) && refused.problem.contains("relinearize"), "{refused}");
+    let boots = "%a = \"ckks.bootstrap\"(%x) : (!ct1) -> !ct1\n\"func.return\"(%a) : (!ct1) -> ()";
+    let refused = chosen(boots, "!ct1").unwrap_err();
+    assert!(refused.line == Some(11) && refused.problem.contains("--preset boot"), "{refused}");
+}
+
+#[test]
+fn numbers_of_another_count_or_beyond_the_bound_are_refused() {
+    let (source, secret, _) = program("dot_product_8");
+    let program = Heir::choose(Arc::new(source), 1.0).unwrap();
+    let says = |secrets: &[Vec<f64>], wanted: &str| {
+        let got = HeirClient::new(&program, secrets).unwrap_err().to_string();
+        assert!(got.contains(wanted), "{got}");
+    };
+    says(&[vec![0.0; 8], vec![0.0; 7]], "argument 1 takes 8 numbers ([8]), got 7");
+    says(&[vec![0.0; 8], vec![3.0; 8]], "3 is beyond 1; raise --most");
+    says(&[vec![0.0; 8]], "argument 1: no numbers");
+    let client = HeirClient::new(&program, &secret).unwrap();
+    let got = client.expecting(vec![vec![1.0, 2.0]], 0.1).unwrap_err().to_string();
+    assert!(got.contains("[2] numbers for results of [1]"), "{got}");
+}

@@ -1,0 +1,109 @@
+!Z36028797018652673_i64 = !mod_arith.int<36028797018652673 : i64>
+#inverse_canonical_encoding = #lwe.inverse_canonical_encoding<scaling_factor = 45>
+#key = #lwe.key<>
+#layout = #tensor_ext.layout<"{ [i0] -> [ct, slot] : ct = 0 and (-i0 + slot) mod 16 = 0 and 0 <= i0 <= 15 and 0 <= slot <= 63 }">
+#modulus_chain_L0_C0 = #lwe.modulus_chain<elements = <36028797018652673 : i64>, current = 0>
+#ring_f64_1_x8192 = #polynomial.ring<coefficientType = f64, polynomialModulus = <1 + x**8192>>
+!rns_L0 = !rns.rns<!Z36028797018652673_i64>
+#original_type = #tensor_ext.original_type<originalType = tensor<16xf32>, layout = #layout>
+!pt = !lwe.lwe_plaintext<plaintext_space = <ring = #ring_f64_1_x8192, encoding = #inverse_canonical_encoding>>
+#ring_rns_L0_1_x8192 = #polynomial.ring<coefficientType = !rns_L0, polynomialModulus = <1 + x**8192>>
+!pkey_L0 = !lwe.lwe_public_key<key = #key, ring = #ring_rns_L0_1_x8192>
+!skey_L0 = !lwe.lwe_secret_key<key = #key, ring = #ring_rns_L0_1_x8192>
+#ciphertext_space_L0 = #lwe.ciphertext_space<ring = #ring_rns_L0_1_x8192, encryption_type = mix>
+!ct_L0 = !lwe.lwe_ciphertext<plaintext_space = <ring = #ring_f64_1_x8192, encoding = #inverse_canonical_encoding>, ciphertext_space = #ciphertext_space_L0, key = #key, modulus_chain = #modulus_chain_L0_C0>
+"builtin.module"() ({
+  "func.func"() <{arg_attrs = [{heir.kernel_info = {gap_factor = 1 : i64, result_shape = array<i64: 16>}, tensor_ext.original_type = #original_type}], function_type = (tensor<1x!ct_L0>) -> tensor<1x!ct_L0>, res_attrs = [{tensor_ext.original_type = #original_type}], sym_name = "box_blur"}> ({
+  ^bb0(%arg12: tensor<1x!ct_L0>):
+    %40 = "arith.constant"() <{value = 5 : index}> : () -> index
+    %41 = "arith.constant"() <{value = 4 : index}> : () -> index
+    %42 = "arith.constant"() <{value = 3 : index}> : () -> index
+    %43 = "arith.constant"() <{value = 1 : index}> : () -> index
+    %44 = "arith.constant"() <{value = 15 : index}> : () -> index
+    %45 = "arith.constant"() <{value = 13 : index}> : () -> index
+    %46 = "arith.constant"() <{value = 12 : index}> : () -> index
+    %47 = "arith.constant"() <{value = 11 : index}> : () -> index
+    %48 = "arith.constant"() <{value = 0 : index}> : () -> index
+    %49 = "tensor.extract"(%arg12, %48) : (tensor<1x!ct_L0>, index) -> !ct_L0
+    %50 = "ckks.rotate"(%49, %47) {heir.kernel_info = {gap_factor = 1 : i64, result_shape = array<i64: 16>}} : (!ct_L0, index) -> !ct_L0
+    %51 = "ckks.rotate"(%49, %46) {heir.kernel_info = {gap_factor = 1 : i64, result_shape = array<i64: 16>}} : (!ct_L0, index) -> !ct_L0
+    %52 = "ckks.rotate"(%49, %45) {heir.kernel_info = {gap_factor = 1 : i64, result_shape = array<i64: 16>}} : (!ct_L0, index) -> !ct_L0
+    %53 = "ckks.rotate"(%49, %44) {heir.kernel_info = {gap_factor = 1 : i64, result_shape = array<i64: 16>}} : (!ct_L0, index) -> !ct_L0
+    %54 = "ckks.rotate"(%49, %43) {heir.kernel_info = {gap_factor = 1 : i64, result_shape = array<i64: 16>}} : (!ct_L0, index) -> !ct_L0
+    %55 = "ckks.rotate"(%49, %42) {heir.kernel_info = {gap_factor = 1 : i64, result_shape = array<i64: 16>}} : (!ct_L0, index) -> !ct_L0
+    %56 = "ckks.rotate"(%49, %41) {heir.kernel_info = {gap_factor = 1 : i64, result_shape = array<i64: 16>}} : (!ct_L0, index) -> !ct_L0
+    %57 = "ckks.rotate"(%49, %40) {heir.kernel_info = {gap_factor = 1 : i64, result_shape = array<i64: 16>}} : (!ct_L0, index) -> !ct_L0
+    %58 = "ckks.add"(%49, %50) : (!ct_L0, !ct_L0) -> !ct_L0
+    %59 = "ckks.add"(%51, %52) : (!ct_L0, !ct_L0) -> !ct_L0
+    %60 = "ckks.add"(%58, %59) : (!ct_L0, !ct_L0) -> !ct_L0
+    %61 = "ckks.add"(%53, %54) : (!ct_L0, !ct_L0) -> !ct_L0
+    %62 = "ckks.add"(%55, %56) : (!ct_L0, !ct_L0) -> !ct_L0
+    %63 = "ckks.add"(%62, %57) : (!ct_L0, !ct_L0) -> !ct_L0
+    %64 = "ckks.add"(%61, %63) : (!ct_L0, !ct_L0) -> !ct_L0
+    %65 = "tensor.empty"() : () -> tensor<1x!ct_L0>
+    %66 = "ckks.add"(%60, %64) : (!ct_L0, !ct_L0) -> !ct_L0
+    %67 = "tensor.insert"(%66, %65, %48) : (!ct_L0, tensor<1x!ct_L0>, index) -> tensor<1x!ct_L0>
+    "func.return"(%67) : (tensor<1x!ct_L0>) -> ()
+  }) {heir.interface = {func_name = "box_blur", input_types = [tensor<16xf32>], result_types = [tensor<16xf32>], roles = ["entry", "server.evaluate"]}} : () -> ()
+  "func.func"() <{function_type = (tensor<16xf32>, !pkey_L0) -> tensor<1x!ct_L0>, sym_name = "box_blur__encrypt__arg0"}> ({
+  ^bb0(%arg6: tensor<16xf32>, %arg7: !pkey_L0):
+    %24 = "arith.constant"() <{value = 0 : index}> : () -> index
+    %25 = "arith.constant"() <{value = 64 : i32}> : () -> i32
+    %26 = "arith.constant"() <{value = 16 : i32}> : () -> i32
+    %27 = "arith.constant"() <{value = dense<0.000000e+00> : tensor<1x64xf32>}> : () -> tensor<1x64xf32>
+    %28 = "arith.constant"() <{value = 0 : i32}> : () -> i32
+    %29 = "arith.constant"() <{value = 1 : i32}> : () -> i32
+    %30 = "scf.for"(%28, %26, %29, %27) ({
+    ^bb0(%arg8: i32, %arg9: tensor<1x64xf32>):
+      %35 = "scf.for"(%arg8, %25, %26, %arg9) ({
+      ^bb0(%arg10: i32, %arg11: tensor<1x64xf32>):
+        %36 = "arith.index_cast"(%arg8) : (i32) -> index
+        %37 = "tensor.extract"(%arg6, %36) : (tensor<16xf32>, index) -> f32
+        %38 = "arith.index_cast"(%arg10) : (i32) -> index
+        %39 = "tensor.insert"(%37, %arg11, %24, %38) : (f32, tensor<1x64xf32>, index, index) -> tensor<1x64xf32>
+        "scf.yield"(%39) : (tensor<1x64xf32>) -> ()
+      }) : (i32, i32, i32, tensor<1x64xf32>) -> tensor<1x64xf32>
+      "scf.yield"(%35) : (tensor<1x64xf32>) -> ()
+    }) : (i32, i32, i32, tensor<1x64xf32>) -> tensor<1x64xf32>
+    %31 = "tensor.extract_slice"(%30) <{operandSegmentSizes = array<i32: 1, 0, 0, 0>, static_offsets = array<i64: 0, 0>, static_sizes = array<i64: 1, 64>, static_strides = array<i64: 1, 1>}> : (tensor<1x64xf32>) -> tensor<64xf32>
+    %32 = "lwe.rlwe_encode"(%31) <{encoding = #inverse_canonical_encoding, level = 0 : i64, ring = #ring_f64_1_x8192, scale = 45 : i64}> : (tensor<64xf32>) -> !pt
+    %33 = "lwe.rlwe_encrypt"(%32, %arg7) : (!pt, !pkey_L0) -> !ct_L0
+    %34 = "tensor.from_elements"(%33) : (!ct_L0) -> tensor<1x!ct_L0>
+    "func.return"(%34) : (tensor<1x!ct_L0>) -> ()
+  }) {heir.interface = {func_name = "box_blur", index = 0 : i64, roles = ["client.encrypt"]}} : () -> ()
+  "func.func"() <{function_type = (tensor<1x!ct_L0>, !skey_L0) -> tensor<16xf32>, sym_name = "box_blur__decrypt__result0"}> ({
+  ^bb0(%arg0: tensor<1x!ct_L0>, %arg1: !skey_L0):
+    %0 = "arith.constant"() <{value = 0 : index}> : () -> index
+    %1 = "arith.constant"() <{value = 64 : i32}> : () -> i32
+    %2 = "arith.constant"() <{value = 16 : i32}> : () -> i32
+    %3 = "arith.constant"() <{value = 1 : i32}> : () -> i32
+    %4 = "arith.constant"() <{value = 15 : i32}> : () -> i32
+    %5 = "arith.constant"() <{value = 0 : i32}> : () -> i32
+    %6 = "arith.constant"() <{value = dense<0.000000e+00> : tensor<16xf32>}> : () -> tensor<16xf32>
+    %7 = "arith.constant"() <{value = 48 : i32}> : () -> i32
+    %8 = "tensor.extract"(%arg0, %0) : (tensor<1x!ct_L0>, index) -> !ct_L0
+    %9 = "lwe.rlwe_decrypt"(%8, %arg1) : (!ct_L0, !skey_L0) -> !pt
+    %10 = "lwe.rlwe_decode"(%9) <{encoding = #inverse_canonical_encoding, ring = #ring_f64_1_x8192}> : (!pt) -> tensor<1x64xf32>
+    %11 = "scf.for"(%5, %2, %3, %6) ({
+    ^bb0(%arg2: i32, %arg3: tensor<16xf32>):
+      %12 = "arith.subi"(%4, %arg2) <{overflowFlags = #arith.overflow<none>}> : (i32, i32) -> i32
+      %13 = "scf.for"(%12, %1, %2, %arg3) ({
+      ^bb0(%arg4: i32, %arg5: tensor<16xf32>):
+        %14 = "arith.addi"(%arg2, %7) <{overflowFlags = #arith.overflow<none>}> : (i32, i32) -> i32
+        %15 = "arith.floordivsi"(%14, %2) : (i32, i32) -> i32
+        %16 = "arith.muli"(%15, %2) <{overflowFlags = #arith.overflow<none>}> : (i32, i32) -> i32
+        %17 = "arith.addi"(%12, %16) <{overflowFlags = #arith.overflow<none>}> : (i32, i32) -> i32
+        %18 = "arith.subi"(%arg4, %12) <{overflowFlags = #arith.overflow<none>}> : (i32, i32) -> i32
+        %19 = "arith.subi"(%17, %18) <{overflowFlags = #arith.overflow<none>}> : (i32, i32) -> i32
+        %20 = "arith.index_cast"(%19) : (i32) -> index
+        %21 = "tensor.extract"(%10, %0, %20) : (tensor<1x64xf32>, index, index) -> f32
+        %22 = "arith.index_cast"(%12) : (i32) -> index
+        %23 = "tensor.insert"(%21, %arg5, %22) : (f32, tensor<16xf32>, index) -> tensor<16xf32>
+        "scf.yield"(%23) : (tensor<16xf32>) -> ()
+      }) : (i32, i32, i32, tensor<16xf32>) -> tensor<16xf32>
+      "scf.yield"(%13) : (tensor<16xf32>) -> ()
+    }) : (i32, i32, i32, tensor<16xf32>) -> tensor<16xf32>
+    "func.return"(%11) : (tensor<16xf32>) -> ()
+  }) {heir.interface = {func_name = "box_blur", index = 0 : i64, roles = ["client.decrypt"]}} : () -> ()
+}) {backend.openfhe, ckks.schemeParam = #ckks.scheme_param<logN = 13, Q = [36028797018652673], P = [1152921504606994433], logDefaultScale = 45>, scheme.actual_slot_count = 4096 : i64, scheme.ckks, scheme.requested_slot_count = 64 : i64} : () -> ()
+
