@@ -38,6 +38,7 @@ pub mod threads;
 pub mod way;
 pub mod words;
 pub mod workload;
+pub mod zn_mul;
 
 pub use client::{Accuracy, Client, Conclusion};
 pub use description::Description;

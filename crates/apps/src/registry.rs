@@ -26,6 +26,7 @@ use crate::{
     sort::options::SortArgs,
     way::Way,
     workload::{Built, Named, Refusable, Workload},
+    zn_mul::options::ZnMulArgs,
 };
 use limbwise::{
     Result,
@@ -560,6 +561,7 @@ workloads! {
         BgvMul(BgvMulArgs) = "bgv-mul", "bgv-mul";
         BgvTable(BgvTableArgs) = "bgv-table", "bgv-table";
         Ntt(NttArgs) = "ntt", "ntt";
+        ZnMul(ZnMulArgs) = "zn-mul", "zn-mul";
     }
     Bridged(BridgedProgram, BridgedClient, "of two schemes") {
         TpchQ6(TpchArgs) = "tpch-q6", "tpch-q6";

@@ -190,6 +190,7 @@ fn numbered(array: Array) -> Numbered {
         Numbers::Complex => "complex",
         Numbers::Real => "real",
         Numbers::Whole => "whole",
+        Numbers::Words => "words",
     };
     let part = |of: fn(&Complex64) -> f64| array.values.iter().map(of).collect();
     let (real, imaginary) = (part(|z| z.re), part(|z| z.im));
