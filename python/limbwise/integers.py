@@ -332,7 +332,7 @@ class EncryptedIntegers:
     def __sub__(self, other: Any) -> EncryptedIntegers:
         if isinstance(other, EncryptedIntegers):
             return self._made(self.context._session.sub(self._inner, self._pair(other)))
-        return -((-self) + other)
+        return -((-self).__add__(other))
 
     def __rsub__(self, other: Any) -> EncryptedIntegers:
         return (-self).__add__(other)
@@ -410,8 +410,8 @@ def _residues_of(header: dict[str, Any], data: bytes) -> tuple[list[bytes], floa
     bits, sizes = header.get("word_bits"), header.get("residues")
     if bits is None and sizes is None:
         return [data], None
-    known = isinstance(bits, float) and isinstance(sizes, list) and all(type(one) is int and one > 0 for one in sizes)
-    if not known or sum(sizes) != len(data):
+    listed = isinstance(sizes, list) and all(type(one) is int and one > 0 for one in sizes)
+    if not isinstance(bits, float) or not isinstance(sizes, list) or not listed or sum(sizes) != len(data):
         raise _files.wrong("the residues do not go with the bytes", "the bytes of one array, whole")
     files = []
     for size in sizes:

@@ -33,6 +33,7 @@ pub mod program;
 pub mod query;
 pub mod registry;
 pub mod resnet;
+pub mod similarity;
 pub mod sort;
 pub mod threads;
 pub mod way;

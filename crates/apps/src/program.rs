@@ -4,7 +4,7 @@
 //! [`Client`](crate::Client) has the values to encrypt and interprets decrypted results. The runtime joins them;
 //! neither handles files or devices. Both are the same for every scheme; [`Scheme`] holds the differences.
 
-use crate::way::Way;
+use crate::{description::Refusal, way::Way};
 pub use limbwise::scheme::{Ckks, Encryption, Integers, Messages, SlotsInput, Tfhe};
 use limbwise::{
     Complex64,
@@ -159,6 +159,14 @@ pub trait Program {
 
     fn results(&self) -> usize {
         1
+    }
+
+    /// Whether decrypted results are results at all: some programs know of more than a scheme does.
+    ///
+    /// # Errors
+    /// Why they are not; nothing of them is shown then.
+    fn admits(&self, _results: &<Self::Scheme as Scheme>::Reading) -> Result<(), Refusal> {
+        Ok(())
     }
 
     /// Decrypted results as people have them.

@@ -23,6 +23,7 @@ use crate::{
     program::{Array, Details, Encryption, Evaluation, Inputs, Program, Results},
     query::options::{QueryArgs, TpchArgs},
     resnet::options::ResnetArgs,
+    similarity::options::SimilarityArgs,
     sort::options::SortArgs,
     way::Way,
     workload::{Built, Named, Refusable, Workload},
@@ -474,6 +475,10 @@ macro_rules! workloads {
                     match self { $(Self::$variant(program) => program.arrays(results),)+ }
                 }
 
+                fn admits(&self, results: &<$scheme as Scheme>::Reading) -> Refusable<()> {
+                    match self { $(Self::$variant(program) => program.admits(results),)+ }
+                }
+
                 fn unit_of(&self, array: usize) -> f64 {
                     match self { $(Self::$variant(program) => program.unit_of(array),)+ }
                 }
@@ -535,6 +540,7 @@ workloads! {
         Helr(HelrArgs) = "helr", "helr";
         Resnet(ResnetArgs) = "resnet20", "resnet";
         Sort(SortArgs) = "sort", "sort";
+        Similarity(SimilarityArgs) = "similarity", "similarity";
     }
     Tfhe(MessagesProgram, MessagesClient, "on messages (TFHE)") {
         Pbs(PbsArgs) = "pbs", "pbs";

@@ -94,6 +94,7 @@ pub(crate) fn encrypt_inputs(
     let (dev, side) = (device(None, None)?, ClientSide::open(&client).map_err(of_runtime)?);
     let asked = ToEncrypt {
         data: &data,
+        only: &[],
         key: public.map(|public| if public { Encryption::PublicKey } else { Encryption::SecretKey }),
         out: &out,
         existing: Existing::replaced_if(replace),

@@ -1,15 +1,16 @@
 //! Real data: from an unchecked file to a table of finite numbers with two classes.
 //!
-//! Enters: file formats (numeric tables, NumPy arrays, MNIST IDX, lines of integers), their errors, the shipped data set.
+//! Enters: file formats (numeric tables, NumPy arrays, MNIST IDX, lines of integers, bare numbers), their errors, the shipped data set.
 //! Stays out: scaling, splitting and anything a model needs (they belong to the workload, see [`crate::logreg`]).
 //!
-//! Read in this order: [`dataset`], [`table`], [`integers`], [`npy`], [`idx`], [`words`], [`error`].
+//! Read in this order: [`dataset`], [`table`], [`integers`], [`npy`], [`idx`], [`words`], [`raw`], [`error`].
 
 pub mod dataset;
 pub mod error;
 pub mod idx;
 pub mod integers;
 pub mod npy;
+pub mod raw;
 pub mod table;
 pub mod words;
 

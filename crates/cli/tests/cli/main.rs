@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test binary")]
 
+mod benchmarks;
 mod common;
 mod contract;
 mod exact_serve;
