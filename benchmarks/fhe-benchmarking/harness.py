@@ -83,7 +83,9 @@ def fresh_output(path: Path, began: float, stage: Stage) -> None:
 def execute(stage: Stage, run: Run, measured: Measured, began: float) -> None:
     command = [*find(run.submission, stage), *stage.arguments(run)]
     clock = time.perf_counter()
-    done = subprocess.run(command, cwd=run.root, check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    done = subprocess.run(
+        command, cwd=run.root, check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
     seconds = time.perf_counter() - clock
     if done.returncode != 0:
         raise Failure(f"{stage.name} ended with {done.returncode}:\n{done.stdout.strip()}")
@@ -137,10 +139,14 @@ def main() -> int:
     parser.add_argument("size", type=int, help="0, 1, 2, 3 as the workload's harness has them")
     parser.add_argument("--runs", type=int, default=1, help="how often the steps after the keys are repeated")
     parser.add_argument("--seed", type=int, default=1, help="of the inputs")
-    parser.add_argument("--count-only", action="store_true", help="similarity: the number of matches, not their payloads")
+    parser.add_argument(
+        "--count-only", action="store_true", help="similarity: the number of matches, not their payloads"
+    )
     parser.add_argument("--images", type=Path, help="ml-inference: CIFAR-10 batch or MNIST images, with --labels")
     parser.add_argument("--labels", type=Path, help="mnist: labels of the images (IDX)")
-    parser.add_argument("--root", type=Path, help="where datasets, io and measurements go [default: target/fhe-benchmarking]")
+    parser.add_argument(
+        "--root", type=Path, help="where datasets, io and measurements go [default: target/fhe-benchmarking]"
+    )
     parser.add_argument("--submission", type=Path, help="another directory of stages than this repository's")
     parser.add_argument("--clean", action="store_true", help="remove what another run left")
     given = parser.parse_args()

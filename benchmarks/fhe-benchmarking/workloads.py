@@ -76,7 +76,12 @@ class Workload:
         raise NotImplementedError
 
     def result(
-        self, run: Run, seconds: dict[str, float], sizes: dict[str, int], quality: dict[str, Any], size: Callable[[float], str]
+        self,
+        run: Run,
+        seconds: dict[str, float],
+        sizes: dict[str, int],
+        quality: dict[str, Any],
+        size: Callable[[float], str],
     ) -> dict[str, Any]:
         """Returns the file of results as the harness writes it."""
         return {
@@ -112,12 +117,20 @@ class Zn(Workload):
 
         keys, upload, download = "public_keys", "ciphertexts_upload", "ciphertexts_download"
         self.before = [
-            Stage("client_key_generation", "Client: Key Generation", instance, (keys, "private_keys"), "Public and evaluation keys"),
+            Stage(
+                "client_key_generation",
+                "Client: Key Generation",
+                instance,
+                (keys, "private_keys"),
+                "Public and evaluation keys",
+            ),
             Stage("client_preprocess_input", "Client: Input preprocessing", count),
             Stage("client_encode_encrypt_input", "Client: Encryption", instance, (upload,), "Client: encrypted inputs"),
         ]
         self.each = [
-            Stage("server_encrypted_compute", "Server: Homomorphic mul", both, (download,), "Client: encrypted results"),
+            Stage(
+                "server_encrypted_compute", "Server: Homomorphic mul", both, (download,), "Client: encrypted results"
+            ),
             Stage("client_decrypt_decode", "Client: Result decryption", both),
             Stage("client_postprocess", "Client: Result postprocessing", both, ("cleartext_output/out.txt",)),
         ]
@@ -155,7 +168,13 @@ class Inference(Workload):
         upload, download = "ciphertexts_upload", "ciphertexts_download"
         predictions = "encrypted_model_predictions.txt"
         self.before = [
-            Stage("client_key_generation", "Key Generation", size, ("public_keys", "secret_key"), "Public and evaluation keys"),
+            Stage(
+                "client_key_generation",
+                "Key Generation",
+                size,
+                ("public_keys", "secret_key"),
+                "Public and evaluation keys",
+            ),
             Stage("server_preprocess_model", "Encrypted model preprocessing", lambda _: []),
         ]
         self.each = [
@@ -210,7 +229,12 @@ class Inference(Workload):
         return {"text": f"{right} of {len(wanted)} labels are right", "model": quality}
 
     def result(
-        self, run: Run, seconds: dict[str, float], sizes: dict[str, int], quality: dict[str, Any], size: Callable[[float], str]
+        self,
+        run: Run,
+        seconds: dict[str, float],
+        sizes: dict[str, int],
+        quality: dict[str, Any],
+        size: Callable[[float], str],
     ) -> dict[str, Any]:
         timing = {label: f"{one:.4f}s" for label, one in seconds.items()}
         timing["Total"] = f"{sum(seconds.values()):.4f}s"
@@ -238,13 +262,25 @@ class Similarity(Workload):
         self.before = [
             Stage("client_preprocess_dataset", "Dataset preprocessing", given),
             Stage("client_key_generation", "Key Generation", given, ("keys",), "Public and evaluation keys"),
-            Stage("client_encode_encrypt_db", "Dataset encoding and encryption", given, ("ciphertexts_upload",), "Encrypted database"),
+            Stage(
+                "client_encode_encrypt_db",
+                "Dataset encoding and encryption",
+                given,
+                ("ciphertexts_upload",),
+                "Encrypted database",
+            ),
             Stage("server_preprocess_dataset", "Encrypted dataset preprocessing", given),
         ]
         self.each = [
             Stage("client_preprocess_query", "Query preprocessing", given),
             Stage("client_encode_encrypt_query", "Query encryption", given, (query,), "Encrypted query"),
-            Stage("server_encrypted_compute", "Encrypted computation", given, ("ciphertexts_download/results.bin",), "Encrypted results"),
+            Stage(
+                "server_encrypted_compute",
+                "Encrypted computation",
+                given,
+                ("ciphertexts_download/results.bin",),
+                "Encrypted results",
+            ),
             Stage("client_decrypt_decode", "Result decryption and postprocessing", given),
             Stage("client_postprocess", "Result decryption and postprocessing", given, ("results.bin",)),
         ]
@@ -274,7 +310,8 @@ class Similarity(Workload):
         every, query = read(run.data / "db.bin", "f"), read(run.data / "query.bin", "f")
         payloads = read(run.data / "payloads.bin", "h")
         near = [
-            row for row in range(len(every) // d)
+            row
+            for row in range(len(every) // d)
             if sum(x * y for x, y in zip(every[row * d : row * d + d], query, strict=True)) > 0.8
         ]
         if run.options.count_only:

@@ -51,7 +51,15 @@ def client_preprocess_dataset(of: Instance) -> None:
 
 def client_key_generation(of: Instance) -> None:
     of.io.mkdir(parents=True, exist_ok=True)
-    words = ["--rows", of.rows, "--dimension", DIMENSION, "--matches", MOST, *(["--count-only"] if of.count_only else [])]
+    words = [
+        "--rows",
+        of.rows,
+        "--dimension",
+        DIMENSION,
+        "--matches",
+        MOST,
+        *(["--count-only"] if of.count_only else []),
+    ]
     limbwise("keygen", "similarity", *words, "--client", of.secret, "--server", of.keys)
 
 

@@ -21,6 +21,7 @@ mod serve;
 mod serve_plans;
 #[cfg(test)]
 mod sides;
+mod similarity;
 mod sweep;
 mod trust;
 mod wishes;
