@@ -59,7 +59,7 @@ impl Similarity {
             for (place, &row) in rows.iter().enumerate() {
                 let number = |at: usize| {
                     let z = messages[at / 2 * parts + part][place];
-                    if at % 2 == 0 { z.re } else { z.im }
+                    if at.is_multiple_of(2) { z.re } else { z.im }
                 };
                 match whole(number(PAYLOAD)) {
                     Some(0) => {}

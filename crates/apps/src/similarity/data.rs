@@ -54,7 +54,7 @@ impl Rows {
         let center = |at: usize| unit(vector(1, at));
         let row = |at: usize| {
             let own = unit(vector(2, at));
-            if at % 2 == 0 { near(&center(at / 2 % centers), &own) } else { own }
+            if at.is_multiple_of(2) { near(&center(at / 2 % centers), &own) } else { own }
         };
         let numbers = generated(seed, 3, rows * PAYLOAD, f64::from(LARGEST));
         #[expect(clippy::cast_possible_truncation, reason = "at most 511 in magnitude")]

@@ -105,8 +105,8 @@ impl CiphertextHeader {
     fn check(&self, params: &BgvParams) -> Result<(), WireError> {
         let Self { level, batch, parts, seeded, factor, modulus, noise_bits } = *self;
         let (top, moduli) = (params.top_level(), params.moduli());
-        check(modulus < moduli.len(), "modulus", modulus, format!("0 to {}", moduli.len() - 1))?;
-        let t = moduli[modulus].value();
+        let t = moduli.get(modulus).map_or(0, |t| t.value());
+        check(t != 0, "modulus", modulus, format!("0 to {}", moduli.len() - 1))?;
         check(level <= top, "level", level, format!("at most {top}"))?;
         check((1..=MOST_BATCH).contains(&batch), "batch", batch, format!("1 to {MOST_BATCH}"))?;
         Parts { count: parts, seeded }.check()?;
