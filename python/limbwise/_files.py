@@ -115,7 +115,10 @@ def unframe(data: bytes | bytearray | memoryview, kind: str, *, whole: bool = Tr
         got = header.get("kind") if isinstance(header, dict) else type(header).__name__
         raise wrong(f"a file of kind {got!r}", wanted)
     del header["kind"]
-    unknown, missing = sorted(header.keys() - _FIELDS[kind] - _OPTIONAL.get(kind, set())), sorted(_FIELDS[kind] - header.keys())
+    unknown, missing = (
+        sorted(header.keys() - _FIELDS[kind] - _OPTIONAL.get(kind, set())),
+        sorted(_FIELDS[kind] - header.keys()),
+    )
     if unknown or missing:
         raise wrong(f"a header with fields too many {unknown} or too few {missing}", wanted)
     header[_LENGTH] = start + length

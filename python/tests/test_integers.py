@@ -167,7 +167,7 @@ def test_words_wrap_as_numpys(rng):
     with pytest.raises(lw.UnverifiedError):
         client.decrypt(client.from_bytes(answer))
     with pytest.raises(lw.DecryptError):
-        client.from_bytes(answer, expect=lw.record(lambda p, q: p * q, (a, b), context=client))
+        client.from_bytes(answer, expect=lw.record(lambda p, q: p + q, (a, b), context=client))
 
 
 def test_mistakes_with_words():
