@@ -1,6 +1,7 @@
 //! Integers wider than a plaintext modulus: residues are exact, what could wrap is refused.
 
 use super::common::Bench;
+use limbwise::wire::{Origin, read_bgv_ciphertext, write_bgv_ciphertext};
 use limbwise::{
     bgv::{BgvLiteral, BgvParams, Ciphertext, Magnitude, Residues, Wide, encrypt_seeded_from, preset},
     params::{Insecure, ParamsError},
@@ -101,4 +102,24 @@ fn moduli_that_repeat_or_are_no_moduli_are_refused() {
         let error = of(bad.clone()).unwrap_err();
         assert!(matches!(error, ParamsError::Range { field: "more_moduli", .. }), "{bad:?}: {error}");
     }
+}
+
+#[test]
+fn a_file_says_its_modulus() {
+    let bench = Bench::new(&small(), &[]);
+    let a = encrypted(&bench, &LEFT);
+    for (modulus, one) in a.residues.iter().enumerate() {
+        let bytes = write_bgv_ciphertext(Vec::new(), &bench.dev, &bench.params, one, &Origin::NONE).unwrap();
+        let read = read_bgv_ciphertext(&bytes[..], &bench.dev, &bench.params).unwrap();
+        assert_eq!((read.modulus, bench.decrypt(&read)), (modulus, bench.decrypt(one)));
+        // The first modulus is not named, so files of sets with one have the bytes that they always had.
+        let named = bytes.windows(10).any(|window| window == b"\"modulus\":");
+        assert_eq!(named, modulus > 0);
+    }
+    // A set with fewer moduli is another set, and its files are of another kind of integers.
+    let mut literal = small().literal().clone();
+    literal.more_moduli.truncate(1);
+    let fewer = BgvParams::new(&literal).unwrap();
+    let bytes = write_bgv_ciphertext(Vec::new(), &bench.dev, &bench.params, &a.residues[5], &Origin::NONE).unwrap();
+    assert!(read_bgv_ciphertext(&bytes[..], &bench.dev, &fewer).is_err());
 }
