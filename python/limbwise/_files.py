@@ -38,6 +38,8 @@ _FIELDS = {
     "bgv keys": {"params", "name"},
     "bgv secret": {"params", "name"},
 }
+# Fields that not every header of a kind has: words are integers with a magnitude and several residues.
+_OPTIONAL = {"bgv array": {"word_bits", "residues"}}
 _LONGEST = 1 << 16
 _MOST = 1 << 40
 _LENGTH = "bytes before the file"
@@ -113,7 +115,10 @@ def unframe(data: bytes | bytearray | memoryview, kind: str, *, whole: bool = Tr
         got = header.get("kind") if isinstance(header, dict) else type(header).__name__
         raise wrong(f"a file of kind {got!r}", wanted)
     del header["kind"]
-    unknown, missing = sorted(header.keys() - _FIELDS[kind]), sorted(_FIELDS[kind] - header.keys())
+    unknown, missing = (
+        sorted(header.keys() - _FIELDS[kind] - _OPTIONAL.get(kind, set())),
+        sorted(_FIELDS[kind] - header.keys()),
+    )
     if unknown or missing:
         raise wrong(f"a header with fields too many {unknown} or too few {missing}", wanted)
     header[_LENGTH] = start + length

@@ -318,6 +318,8 @@ def _array(shape: list[int], kind: str, real: list[float], imaginary: list[float
         values = values + 1j * np.array(imaginary)
     elif kind == "whole":
         values = values.astype(np.int64)
+    elif kind == "words":
+        values = values.astype(np.uint64) | (np.array(imaginary).astype(np.uint64) << np.uint64(32))
     return values.reshape(shape)
 
 

@@ -1,4 +1,7 @@
-"""Exact integers: NumPy integer arrays in, exactly the same arithmetic modulo a prime, NumPy integer arrays out (BGV)."""
+"""Exact integers: NumPy integer arrays in, exactly the same arithmetic modulo a prime, NumPy integer arrays out (BGV).
+
+With a preset of several plaintext primes, arrays of ``uint64`` are exact modulo 2^64, as NumPy's are.
+"""
 
 from __future__ import annotations
 
@@ -31,6 +34,13 @@ def bgv(preset: str | os.PathLike[str] = "bgv-n13", *, threads: int | None = Non
     >>> x = ctx.encrypt(np.arange(100))
     >>> ctx.decrypt((x + 1).sum())
     array(5050)
+
+    Arrays of ``uint64`` wrap round 2^64 as NumPy's do, with a preset for them:
+
+    >>> words = lw.bgv("zn64-n12")
+    >>> x = words.encrypt(np.array([2**64 - 1, 3], dtype=np.uint64))
+    >>> words.decrypt(x * x)
+    array([1, 9], dtype=uint64)
     """
     if not isinstance(preset, (str, os.PathLike)):
         raise ParamsError(f"parameters of type {type(preset).__name__}: give a preset's name or a TOML file")
@@ -121,7 +131,8 @@ class IntegerContext(Side):
         """
         header, rest = _files.unframe(data, "bgv array")
         shape, summed = _files.shape_of(header), header.get("summed") is True
-        held = self._session.read_bytes(rest, trusted)
+        files, bits = _residues_of(header, rest)
+        held = self._session.read_bytes(files, bits, trusted)
         batch = int(np.prod(shape if summed else shape[:-1], dtype=object))
         fits = summed or (len(shape) > 0 and shape[-1] <= self.slots)
         if len(shape) > 2 or not fits or held.batch != batch:
@@ -137,13 +148,17 @@ class IntegerContext(Side):
     def _recorded(self, program: Callable[..., Any], inputs: Any) -> Recording:
         """Record a program on integers of these shapes."""
         trace = IntegerContext(self._session.trace())
-        arrays = [_integers(one) for one in (inputs if isinstance(inputs, (tuple, list)) else [inputs])]
+        arrays = [trace._kind(one)[0] for one in (inputs if isinstance(inputs, (tuple, list)) else [inputs])]
         if any(array.ndim not in (1, 2) or array.size == 0 for array in arrays):
             raise ShapeError(
                 "inputs of a recording: give vectors or matrices as they will be encrypted, or zeros of them"
             )
         given = [
-            EncryptedIntegers(trace, trace._session.declare(1 if array.ndim == 1 else array.shape[0]), array.shape)
+            EncryptedIntegers(
+                trace,
+                trace._session.declare(1 if array.ndim == 1 else array.shape[0], array.dtype == np.uint64),
+                array.shape,
+            )
             for array in arrays
         ]
         return Recording(trace, results_of(program(*given), EncryptedIntegers, "integers"))
@@ -173,21 +188,35 @@ class IntegerContext(Side):
     def encrypt(self, values: npt.ArrayLike) -> EncryptedIntegers:
         """Encrypt a vector of integers, up to :attr:`slots` of them, or a matrix, one row per ciphertext of a batch.
 
+        With a preset of several plaintext primes an array of ``uint64`` is encrypted as 64-bit words: exact modulo 2^64
+        and beyond. Every other array is integers modulo :attr:`modulus`.
+
         Raises:
             EncodeError: a value that the modulus does not hold, or more than there are slots.
             DtypeError: values that are no integers.
         """
-        array = _integers(values)
+        array, words = self._kind(values)
         if array.ndim not in (1, 2) or array.size == 0:
             raise ShapeError(f"an array of shape {array.shape}: give a vector, or a matrix with a row a message")
         rows = np.atleast_2d(array)
-        return EncryptedIntegers(self, self._session.encrypt(rows.tolist()), array.shape)
+        encrypt = self._session.encrypt_words if words else self._session.encrypt
+        return EncryptedIntegers(self, encrypt(rows.tolist()), array.shape)
 
-    def decrypt(self, values: EncryptedIntegers) -> npt.NDArray[np.int64]:
-        """Return the integers exactly, from -(modulus-1)/2 to (modulus-1)/2, in the array's shape.
+    def _kind(self, values: Any) -> tuple[npt.NDArray[Any], bool]:
+        """Return an array as it is encrypted, and whether as words."""
+        if np.asarray(values).dtype == np.uint64 and self._session.moduli > 1:
+            return np.asarray(values), True
+        return _integers(values), False
+
+    def decrypt(self, values: EncryptedIntegers, *, wide: bool = False) -> npt.NDArray[Any]:
+        """Return the integers exactly, in the array's shape.
+
+        Integers modulo :attr:`modulus` are ``int64`` from -(modulus-1)/2 to (modulus-1)/2; words are ``uint64``, modulo
+        2^64.
 
         Args:
             values: what :meth:`encrypt` returned, or computed from it.
+            wide: of words, the whole integers as Python's, negative ones too, in an array of objects.
 
         Raises:
             DtypeError, ContextError: values that are not encrypted, or of another context.
@@ -196,7 +225,15 @@ class IntegerContext(Side):
             DecryptError: what is decrypted contradicts what is expected.
         """
         self._own(values)
-        rows = np.array(self._session.decrypt(values._inner), dtype=np.int64)
+        rows: npt.NDArray[Any]
+        if values.dtype == np.uint64:
+            words, data = self._session.decrypt_words(values._inner, wide)
+            rows = _wide(data, words) if wide else np.frombuffer(data, dtype="<u8").astype(np.uint64)
+            rows = rows.reshape(-1, self.slots)
+        elif wide:
+            raise DtypeError("wide=True is for words: encrypt an array of uint64")
+        else:
+            rows = np.array(self._session.decrypt(values._inner), dtype=np.int64)
         width = values.shape[-1] if values._summed is False else 1
         rows = rows[:, :width]
         return rows.reshape(values.shape)
@@ -236,20 +273,32 @@ class EncryptedIntegers:
         # Every slot holds the sum of its message.
         self._summed = summed
 
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """``uint64`` for words, exact modulo 2^64; ``int64`` for integers modulo the context's modulus."""
+        return np.dtype(np.int64 if self._inner.word_bits is None else np.uint64)
+
     def __repr__(self) -> str:
         return f"EncryptedIntegers(shape={self.shape}, level {self._inner.level}, noise 2^{self._inner.noise_bits:.0f})"
 
     def to_bytes(self) -> bytes:
         """Serialize the integers for :meth:`IntegerContext.from_bytes` of the other side."""
-        header = {"shape": list(self.shape), "summed": self._summed}
-        return _files.frame("bgv array", header, self.context._session.to_bytes(self._inner))
+        header: dict[str, Any] = {"shape": list(self.shape), "summed": self._summed}
+        files = self.context._session.to_bytes(self._inner)
+        if self._inner.word_bits is not None:
+            header |= {"word_bits": self._inner.word_bits, "residues": [len(one) for one in files]}
+        return _files.frame("bgv array", header, b"".join(files))
 
     def _made(self, inner: IntegerCiphertext) -> EncryptedIntegers:
         return EncryptedIntegers(self.context, inner, self.shape, summed=self._summed)
 
+    def _clear(self, other: Any) -> npt.NDArray[Any]:
+        """Return clear integers of this array's kind."""
+        return _integers(other) if self._inner.word_bits is None else _words(other)
+
     def _values(self, other: Any) -> list[list[int]]:
         """Lay out clear integers like this array: one row per message, or one for all."""
-        array = _integers(other)
+        array = self._clear(other)
         try:
             np.broadcast_shapes(array.shape, self.shape)
             array = np.broadcast_to(array, self.shape if array.ndim == len(self.shape) else self.shape[-1:])
@@ -272,7 +321,8 @@ class EncryptedIntegers:
         session = self.context._session
         if isinstance(other, EncryptedIntegers):
             return self._made(session.add(self._inner, self._pair(other)))
-        return self._made(session.add_values(self._inner, self._values(other)))
+        add = session.add_values if self._inner.word_bits is None else session.add_words
+        return self._made(add(self._inner, self._values(other)))
 
     __radd__ = __add__
 
@@ -282,7 +332,7 @@ class EncryptedIntegers:
     def __sub__(self, other: Any) -> EncryptedIntegers:
         if isinstance(other, EncryptedIntegers):
             return self._made(self.context._session.sub(self._inner, self._pair(other)))
-        return self + -_integers(other)
+        return -((-self).__add__(other))
 
     def __rsub__(self, other: Any) -> EncryptedIntegers:
         return (-self).__add__(other)
@@ -291,6 +341,8 @@ class EncryptedIntegers:
         session = self.context._session
         if isinstance(other, EncryptedIntegers):
             return self._made(session.mul(self._inner, self._pair(other)))
+        if self._inner.word_bits is not None:
+            return self._made(session.mul_words(self._inner, self._values(other)))
         array = _integers(other)
         if array.ndim == 0:
             return self._made(session.mul_scalar(self._inner, int(array)))
@@ -332,3 +384,37 @@ def _integers(values: Any) -> npt.NDArray[np.int64]:
     if array.dtype.kind == "u" and array.size and array.max() > np.iinfo(np.int64).max:
         raise DtypeError("values of 2^63 and more: no modulus holds them")
     return array.astype(np.int64)
+
+
+def _words(values: Any) -> npt.NDArray[np.uint64]:
+    """Return clear integers as words of 64 bits."""
+    array = np.asarray(values)
+    if array.dtype.kind not in "iub":
+        raise DtypeError(f"values of dtype {array.dtype} are no words: give integers from 0 to 2^64 - 1")
+    if array.dtype.kind == "i" and array.size and array.min() < 0:
+        raise DtypeError("negative values among words of 64 bits: subtract their absolute values")
+    return array.astype(np.uint64)
+
+
+def _wide(data: bytes, words: int) -> npt.NDArray[np.object_]:
+    """Return signed integers of so many words each as Python's."""
+    size = 8 * words
+    every = [int.from_bytes(data[at : at + size], "little", signed=True) for at in range(0, len(data), size)]
+    array = np.empty(len(every), dtype=object)
+    array[:] = every
+    return array
+
+
+def _residues_of(header: dict[str, Any], data: bytes) -> tuple[list[bytes], float | None]:
+    """Return the files of all residues, and the magnitude of words."""
+    bits, sizes = header.get("word_bits"), header.get("residues")
+    if bits is None and sizes is None:
+        return [data], None
+    listed = isinstance(sizes, list) and all(type(one) is int and one > 0 for one in sizes)
+    if not isinstance(bits, float) or not isinstance(sizes, list) or not listed or sum(sizes) != len(data):
+        raise _files.wrong("the residues do not go with the bytes", "the bytes of one array, whole")
+    files = []
+    for size in sizes:
+        files.append(data[:size])
+        data = data[size:]
+    return files, bits

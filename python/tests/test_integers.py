@@ -130,3 +130,64 @@ def test_secrets_are_saved(exact, tmp_path):
     np.testing.assert_array_equal(again.decrypt(again.from_bytes(data, trusted=True) * 2), [2, 4, 6])
     with pytest.raises(lw.WireError):
         lw.integers.load(path, passphrase="wrong horse")
+
+
+def test_words_wrap_as_numpys(rng):
+    ctx = lw.bgv("zn64-n13")
+    a, b, c, d = rng.integers(0, 2**64, (4, 300), dtype=np.uint64)
+    a[:4], b[:4] = [0, 1, 2**64 - 1, 2**63], [2**64 - 1, 2**64 - 1, 2**64 - 1, 3]
+    x, y, z, w = map(ctx.encrypt, (a, b, c, d))
+    assert x.dtype == np.uint64
+
+    def same(got, wanted):
+        found = ctx.decrypt(got)
+        assert found.dtype == np.uint64
+        np.testing.assert_array_equal(found, wanted)
+
+    same(x + y, a + b)
+    same(x - y, a - b)
+    same(-x, -a)
+    same((x * y) * (z * w), (a * b) * (c * d))
+    same(x * b + 7, a * b + np.uint64(7))
+    same(5 - x * c, np.uint64(5) - a * c)
+    same((x * y).sum(), (a * b).sum())
+    wide = ctx.decrypt(x * y - z, wide=True)
+    exact = [int(p) * int(q) - int(r) for p, q, r in zip(a, b, c, strict=True)]
+    assert wide.tolist() == exact
+    assert min(exact) < 0
+    assert max(exact) > 2**126
+    # Both sides, by bytes; the client expects what it records.
+    program = lambda p, q: p * q + q  # noqa: E731
+    ctx.prepare(program, (a, b))
+    client, server = ctx.client(), ctx.server()
+    sent = [server.from_bytes(client.encrypt(one).to_bytes()) for one in (a, b)]
+    answer = program(*sent).to_bytes()
+    got = client.from_bytes(answer, expect=lw.record(program, (a, b), context=client))
+    np.testing.assert_array_equal(client.decrypt(got), a * b + b)
+    with pytest.raises(lw.UnverifiedError):
+        client.decrypt(client.from_bytes(answer))
+    with pytest.raises(lw.DecryptError):
+        client.from_bytes(answer, expect=lw.record(lambda p, q: p + q, (a, b), context=client))
+
+
+def test_mistakes_with_words():
+    ctx = lw.bgv("zn64-n12")
+    x = ctx.encrypt(np.array([1, 2**64 - 1], dtype=np.uint64))
+    with pytest.raises(lw.LevelError, match="tell apart"):
+        (x * x) * x
+    big = ctx.encrypt(np.full(2, 2**64 - 1, dtype=np.uint64))
+    with pytest.raises(lw.LevelError, match=r"192.0 bits, and the plaintext moduli of this set tell apart 135.0 bits"):
+        (x * big) * np.uint64(2**64 - 1)
+    with pytest.raises(lw.DtypeError, match="one kind"):
+        x + ctx.encrypt([1, 2])
+    with pytest.raises(lw.DtypeError, match="negative"):
+        x + np.array([-1, 2])
+    with pytest.raises(lw.DtypeError, match="one kind"):
+        x.rotate(1)
+    with pytest.raises(lw.DtypeError, match="wide=True"):
+        ctx.decrypt(ctx.encrypt([1]), wide=True)
+    data = bytearray(x.to_bytes())
+    with pytest.raises(lw.WireError):
+        ctx.from_bytes(bytes(data[:-7]))
+    with pytest.raises(lw.EncodeError):
+        ctx.encrypt(np.zeros(5000, dtype=np.uint64))

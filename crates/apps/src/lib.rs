@@ -34,11 +34,13 @@ pub mod program;
 pub mod query;
 pub mod registry;
 pub mod resnet;
+pub mod similarity;
 pub mod sort;
 pub mod threads;
 pub mod way;
 pub mod words;
 pub mod workload;
+pub mod zn_mul;
 
 pub use client::{Accuracy, Client, Conclusion};
 pub use description::Description;

@@ -4,7 +4,7 @@
 //! [`Client`](crate::Client) has the values to encrypt and interprets decrypted results. The runtime joins them;
 //! neither handles files or devices. Both are the same for every scheme; [`Scheme`] holds the differences.
 
-use crate::way::Way;
+use crate::{description::Refusal, way::Way};
 pub use limbwise::scheme::{Ckks, Encryption, Integers, Messages, SlotsInput, Tfhe};
 use limbwise::{
     Complex64,
@@ -74,7 +74,12 @@ pub enum Numbers {
     Real,
     /// Integers, exact.
     Whole,
+    /// Unsigned integers of 64 bits, exact: the low half in the real part, the high half in the imaginary one, because a
+    /// float holds 53 bits ([`Array::word`]).
+    Words,
 }
+
+const LOW_HALF: u64 = 0xffff_ffff;
 
 /// A result as people have it: numbers in a shape.
 #[derive(Clone, Debug, PartialEq)]
@@ -82,7 +87,7 @@ pub struct Array {
     pub name: String,
     /// Its sides, the last one running fastest.
     pub shape: Vec<usize>,
-    /// Its numbers, in the shape's order; integers below 2^53 in absolute value.
+    /// Its numbers, in the shape's order; [`Numbers::Whole`] ones below 2^53 in absolute value.
     pub values: Vec<Complex64>,
     pub numbers: Numbers,
 }
@@ -99,6 +104,20 @@ impl Array {
             Complex64::new(x as f64, 0.0)
         };
         Self { name: name.into(), shape, values: values.into_iter().map(exact).collect(), numbers: Numbers::Whole }
+    }
+
+    /// Exact unsigned integers of 64 bits.
+    #[must_use]
+    pub fn words(name: impl Into<String>, shape: Vec<usize>, words: impl IntoIterator<Item = u64>) -> Self {
+        let halves = |word: u64| Complex64::new((word & LOW_HALF) as f64, (word >> 32) as f64);
+        Self { name: name.into(), shape, values: words.into_iter().map(halves).collect(), numbers: Numbers::Words }
+    }
+
+    /// The integer of one of [`Numbers::Words`].
+    #[must_use]
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "both halves are below 2^32")]
+    pub fn word(halves: Complex64) -> u64 {
+        (halves.im as u64) << 32 | halves.re as u64
     }
 }
 
@@ -140,6 +159,14 @@ pub trait Program {
 
     fn results(&self) -> usize {
         1
+    }
+
+    /// Whether decrypted results are results at all: some programs know of more than a scheme does.
+    ///
+    /// # Errors
+    /// Why they are not; nothing of them is shown then.
+    fn admits(&self, _results: &<Self::Scheme as Scheme>::Reading) -> Result<(), Refusal> {
+        Ok(())
     }
 
     /// Decrypted results as people have them.

@@ -24,9 +24,11 @@ use crate::{
     program::{Array, Details, Encryption, Evaluation, Inputs, Program, Results},
     query::options::{QueryArgs, TpchArgs},
     resnet::options::ResnetArgs,
+    similarity::options::SimilarityArgs,
     sort::options::SortArgs,
     way::Way,
     workload::{Built, Named, Refusable, Workload},
+    zn_mul::options::ZnMulArgs,
 };
 use limbwise::{
     Result,
@@ -474,6 +476,10 @@ macro_rules! workloads {
                     match self { $(Self::$variant(program) => program.arrays(results),)+ }
                 }
 
+                fn admits(&self, results: &<$scheme as Scheme>::Reading) -> Refusable<()> {
+                    match self { $(Self::$variant(program) => program.admits(results),)+ }
+                }
+
                 fn unit_of(&self, array: usize) -> f64 {
                     match self { $(Self::$variant(program) => program.unit_of(array),)+ }
                 }
@@ -536,6 +542,7 @@ workloads! {
         Resnet(ResnetArgs) = "resnet20", "resnet";
         Sort(SortArgs) = "sort", "sort";
         Heir(HeirArgs) = "heir", "heir";
+        Similarity(SimilarityArgs) = "similarity", "similarity";
     }
     Tfhe(MessagesProgram, MessagesClient, "on messages (TFHE)") {
         Pbs(PbsArgs) = "pbs", "pbs";
@@ -562,6 +569,7 @@ workloads! {
         BgvMul(BgvMulArgs) = "bgv-mul", "bgv-mul";
         BgvTable(BgvTableArgs) = "bgv-table", "bgv-table";
         Ntt(NttArgs) = "ntt", "ntt";
+        ZnMul(ZnMulArgs) = "zn-mul", "zn-mul";
     }
     Bridged(BridgedProgram, BridgedClient, "of two schemes") {
         TpchQ6(TpchArgs) = "tpch-q6", "tpch-q6";

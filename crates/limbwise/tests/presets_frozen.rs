@@ -62,6 +62,9 @@ fn presets_of_bgv_are_frozen() {
             params.security().bits,
             params.security().standard,
         );
+        if !preset.literal.more_moduli.is_empty() {
+            let _ = writeln!(text, "more_moduli = {:?}", preset.literal.more_moduli);
+        }
         let literal = toml::to_string(&preset.literal).unwrap();
         assert_eq!(toml::from_str::<bgv::BgvLiteral>(&literal).unwrap(), preset.literal, "{literal}");
     }

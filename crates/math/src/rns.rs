@@ -110,6 +110,31 @@ impl BaseConversion {
     }
 }
 
+/// `words·factor + digit`, wrapping.
+fn times_plus(words: &mut [u64], factor: u64, digit: u64) {
+    let mut carry = u128::from(digit);
+    for word in words {
+        let sum = u128::from(*word) * u128::from(factor) + carry;
+        *word = low_word(sum);
+        carry = sum >> 64;
+    }
+}
+
+/// `words − digit`, wrapping.
+fn minus(words: &mut [u64], digit: u64) {
+    let mut borrow = digit;
+    for word in words {
+        let (difference, wrapped) = word.overflowing_sub(borrow);
+        *word = difference;
+        borrow = u64::from(wrapped);
+    }
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "the low word is what is asked for")]
+fn low_word(x: u128) -> u64 {
+    x as u64
+}
+
 /// Reconstruction of centered integers from their residues, by mixed radix digits (Garner).
 #[derive(Clone, Debug)]
 pub struct Reconstruction {
@@ -201,6 +226,25 @@ impl Reconstruction {
         t.sub(sum, t.mul(self.is_negative(&digits), weight)) // `weight` is Q by now
     }
 
+    /// The centered integer modulo 2^(64·words), in two's complement, lowest word first; no branch depends on the
+    /// residues.
+    ///
+    /// # Panics
+    /// If the number of residues is not that of primes.
+    pub fn centered_words(&self, residues: &[u64], words: &mut [u64]) {
+        assert_eq!(residues.len(), self.primes.len());
+        let digits = self.digits(residues);
+        let negative = self.is_negative(&digits);
+        words.fill(0);
+        // Horner from the top digit: x − negative·Q = d_0 + q_0·(d_1 + q_1·(… − negative·q_last)).
+        for (at, (&digit, q)) in digits.iter().zip(&self.primes).enumerate().rev() {
+            let last = at + 1 == digits.len();
+            let borrowed = if last { q.value().wrapping_mul(negative) } else { 0 };
+            times_plus(words, q.value(), digit);
+            minus(words, borrowed);
+        }
+    }
+
     /// The centered integer, rounded to a float. Exact up to 53 bits; no branch depends on the residues.
     ///
     /// # Panics
@@ -246,6 +290,31 @@ mod tests {
             used.push(ntt_primes_below(10, b, 1, &used).unwrap()[0]);
         }
         used.into_iter().map(Modulus::new).collect()
+    }
+
+    #[test]
+    fn centered_words_are_two_s_complement() {
+        let primes: Vec<Modulus> = crate::prime::ntt_primes_below(12, 34, 4, &[])
+            .expect("four primes of 34 bits")
+            .into_iter()
+            .map(Modulus::new)
+            .collect();
+        let crt = Reconstruction::new(&primes);
+        let product = |x: u64, y: u64| u128::from(x) * u128::from(y);
+        for (x, y) in [(0, 0), (1, 1), (u64::MAX, u64::MAX), (u64::MAX, 1), (1 << 63, 3), (0x1234_5678_9abc_def0, 77)] {
+            let residues: Vec<u64> = primes.iter().map(|q| q.mul(q.reduce(x), q.reduce(y))).collect();
+            let mut words = [7; 3];
+            crt.centered_words(&residues, &mut words);
+            assert_eq!([u128::from(words[0]) | u128::from(words[1]) << 64, words[2].into()], [product(x, y), 0]);
+            let negated: Vec<u64> = residues.iter().zip(&primes).map(|(&r, q)| q.neg(r)).collect();
+            crt.centered_words(&negated, &mut words);
+            let sign = if product(x, y) == 0 { 0 } else { u64::MAX };
+            let wanted = product(x, y).wrapping_neg();
+            assert_eq!([u128::from(words[0]) | u128::from(words[1]) << 64, words[2].into()], [wanted, sign.into()]);
+            let mut low = [0];
+            crt.centered_words(&negated, &mut low);
+            assert_eq!(low[0], words[0], "fewer words are the low ones");
+        }
     }
 
     #[test]

@@ -3,7 +3,8 @@
 
 use crate::{
     error::{exception, of_scheme},
-    integers_call::{Call, applied},
+    integers_call::{Call, Numbers, applied},
+    integers_held::{Held, IntegerCiphertext, IntegerExpected},
     params::{literal, toml_of},
     secret::{lock, no_secret, secret_bytes},
 };
@@ -11,7 +12,7 @@ use limbwise::{
     Result,
     bgv::{
         self, Auto, BgvExpectation, BgvLiteral, BgvParams, BgvReading, Ciphertext, CiphertextShape, Encoder,
-        Encryption, Evaluator, encrypt_seeded,
+        Encryption, Evaluator, Magnitude, Residues, encrypt_seeded,
     },
     rlwe::{DeclaredKeys, KeyForm, KeySet, KeyStore, LazyKeys, MadeKeys, Requirements, SecretKey},
     wire::{self, Fingerprint, KeyFile, Origin},
@@ -25,61 +26,6 @@ use pyo3::{
 };
 use std::sync::{Arc, Mutex, PoisonError};
 use zeroize::Zeroizing;
-
-/// A ciphertext on the device of its session.
-enum Held {
-    Live(Ciphertext<Cpu>),
-    Trace(Ciphertext<Null>),
-}
-
-/// A batch of encrypted messages.
-#[pyclass(frozen, name = "IntegerCiphertext", module = "limbwise._limbwise")]
-pub(crate) struct IntegerCiphertext {
-    held: Held,
-    /// The keys that it belongs to.
-    keys: Fingerprint,
-    /// Whether what it says of itself is somebody else's word: it was read from bytes, or computed from such a one.
-    claimed: bool,
-}
-
-#[pymethods]
-impl IntegerCiphertext {
-    #[getter]
-    fn level(&self) -> usize {
-        match &self.held {
-            Held::Live(ciphertext) => ciphertext.level,
-            Held::Trace(ciphertext) => ciphertext.level,
-        }
-    }
-
-    #[getter]
-    fn batch(&self) -> usize {
-        match &self.held {
-            Held::Live(ciphertext) => ciphertext.batch(),
-            Held::Trace(ciphertext) => ciphertext.batch(),
-        }
-    }
-
-    #[getter]
-    fn noise_bits(&self) -> f64 {
-        match &self.held {
-            Held::Live(ciphertext) => ciphertext.noise.bits(),
-            Held::Trace(ciphertext) => ciphertext.noise.bits(),
-        }
-    }
-
-    #[getter]
-    fn bytes(&self) -> u64 {
-        match &self.held {
-            Held::Live(ciphertext) => ciphertext.bytes(),
-            Held::Trace(ciphertext) => ciphertext.bytes(),
-        }
-    }
-}
-
-/// What is expected of a result: its shape and its noise.
-#[pyclass(frozen, module = "limbwise._limbwise")]
-pub(crate) struct IntegerExpected(BgvExpectation);
 
 /// What a session computes with.
 enum On {
@@ -112,6 +58,10 @@ fn params_of(name: &str, toml: Option<&str>) -> PyResult<BgvParams> {
     let Some(text) = toml else { return bgv::preset(name).map_err(|e| of_scheme(e.into())) };
     let literal: BgvLiteral = literal(text, "not a parameter set", "bgv-n13")?;
     BgvParams::new(&literal).map_err(|e| of_scheme(e.into()))
+}
+
+fn other_modulus(left: usize, right: usize) -> limbwise::Error {
+    bgv::BgvError::Modulus { op: "from_bytes", left, right }.into()
 }
 
 fn device(threads: Option<usize>) -> PyResult<Arc<Cpu>> {
@@ -203,6 +153,33 @@ impl IntegerSession {
         Ok(IntegerCiphertext { held, keys: self.keys, claimed: of.iter().any(|c| c.claimed) })
     }
 
+    /// Messages under the secret key: a batch of residues a modulus.
+    fn encrypted(
+        &self,
+        py: Python<'_>,
+        residues: &[Vec<Vec<i64>>],
+        magnitude: Option<Magnitude>,
+    ) -> PyResult<IntegerCiphertext> {
+        let (secret, dev) = (self.secret("encrypt")?, self.dev()?);
+        let one = |(at, messages): (usize, &Vec<Vec<i64>>)| -> Result<_> {
+            let plain = self.encoder.at(at).encode(&**dev, messages, self.params.top_level())?;
+            Ok(encrypt_seeded(&**dev, &self.params, secret, &plain)?.ciphertext)
+        };
+        let made = py.detach(|| residues.iter().enumerate().map(one).collect::<Result<Vec<_>>>());
+        let held = Held::Live(Numbers { residues: made.map_err(of_scheme)?, magnitude });
+        Ok(IntegerCiphertext { held, keys: self.keys, claimed: false })
+    }
+
+    /// The slots of every message modulo every modulus.
+    fn decrypted(&self, py: Python<'_>, a: &IntegerCiphertext) -> PyResult<Vec<Vec<Vec<i64>>>> {
+        let (secret, dev, a) = (self.secret("decrypt")?, self.dev()?, self.trusted("decrypt", a)?);
+        let read = py.detach(|| BgvReading::of(&**dev, &self.encoder, &self.params, secret, &[], &a.residues));
+        match read.map_err(of_scheme)? {
+            BgvReading::Integers { messages, .. } => Ok(messages),
+            BgvReading::Phases { .. } => unreachable!("only where there are inputs"),
+        }
+    }
+
     /// Fails for a ciphertext of other keys.
     fn own(&self, a: &IntegerCiphertext) -> PyResult<()> {
         if a.keys == self.keys {
@@ -212,7 +189,7 @@ impl IntegerSession {
     }
 
     /// A ciphertext that says the truth of itself.
-    fn trusted<'c>(&self, op: &str, a: &'c IntegerCiphertext) -> PyResult<&'c Ciphertext<Cpu>> {
+    fn trusted<'c>(&self, op: &str, a: &'c IntegerCiphertext) -> PyResult<&'c Numbers<Cpu>> {
         self.own(a)?;
         if a.claimed {
             let text = format!(
@@ -224,7 +201,7 @@ impl IntegerSession {
     }
 }
 
-fn live_of(a: &IntegerCiphertext) -> PyResult<&Ciphertext<Cpu>> {
+fn live_of(a: &IntegerCiphertext) -> PyResult<&Numbers<Cpu>> {
     match &a.held {
         Held::Live(ciphertext) => Ok(ciphertext),
         Held::Trace(_) => Err(no_values()),
@@ -322,6 +299,18 @@ impl IntegerSession {
         self.params.t().value()
     }
 
+    /// Number of plaintext moduli.
+    #[getter]
+    fn moduli(&self) -> usize {
+        self.params.moduli().len()
+    }
+
+    /// Bits of the integers that the residues modulo all plaintext moduli tell apart, with their sign.
+    #[getter]
+    fn word_room(&self) -> f64 {
+        Residues::new(&self.params).room()
+    }
+
     #[getter]
     fn slots(&self) -> usize {
         self.params.slots()
@@ -391,72 +380,129 @@ impl IntegerSession {
         })
     }
 
+    /// Integers modulo t, a row a message.
     fn encrypt(&self, py: Python<'_>, messages: Vec<Vec<i64>>) -> PyResult<IntegerCiphertext> {
-        let (secret, dev) = (self.secret("encrypt")?, self.dev()?);
-        let made = py.detach(|| -> Result<_> {
-            let plain = self.encoder.encode(&**dev, &messages, self.params.top_level())?;
-            Ok(encrypt_seeded(&**dev, &self.params, secret, &plain)?.ciphertext)
-        });
-        Ok(IntegerCiphertext { held: Held::Live(made.map_err(of_scheme)?), keys: self.keys, claimed: false })
+        self.encrypted(py, &[messages], None)
+    }
+
+    /// Words as residues modulo every plaintext modulus.
+    fn encrypt_words(&self, py: Python<'_>, messages: Vec<Vec<u64>>) -> PyResult<IntegerCiphertext> {
+        let split = Residues::new(&self.params);
+        let rows: Vec<Vec<Vec<i64>>> = messages.iter().map(|row| split.split(row)).collect();
+        let modulo = |at: usize| rows.iter().map(|row| row[at].clone()).collect();
+        let residues: Vec<Vec<Vec<i64>>> = (0..split.count()).map(modulo).collect();
+        self.encrypted(py, &residues, Some(Magnitude::WORD))
     }
 
     /// So many messages that nobody has, for a trace.
-    fn declare(&self, batch: usize) -> PyResult<IntegerCiphertext> {
+    fn declare(&self, batch: usize, words: bool) -> PyResult<IntegerCiphertext> {
         let On::Trace(null, _) = &self.on else {
             return Err(exception("TraceError", "integers without words are for recordings"));
         };
         let shape = CiphertextShape { batch, level: self.params.top_level(), domain: Domain::Eval };
-        let ciphertext = Ciphertext::declared(null, &self.params, shape, Encryption::Secret);
-        Ok(IntegerCiphertext { held: Held::Trace(ciphertext), keys: self.keys, claimed: false })
+        let declared = |at: usize| Ciphertext::declared(null, &self.params.at(at), shape, Encryption::Secret);
+        let count = if words { self.params.moduli().len() } else { 1 };
+        let magnitude = words.then_some(Magnitude::WORD);
+        let numbers = Numbers { residues: (0..count).map(declared).collect(), magnitude };
+        Ok(IntegerCiphertext { held: Held::Trace(numbers), keys: self.keys, claimed: false })
     }
 
     /// What is expected of a result of a trace.
     fn expected(&self, a: &IntegerCiphertext) -> PyResult<IntegerExpected> {
         match &a.held {
-            Held::Trace(recorded) => Ok(IntegerExpected(BgvExpectation::of(&self.params, recorded))),
+            Held::Trace(recorded) => {
+                let all = recorded.residues.iter().map(|one| BgvExpectation::of(&self.params, one)).collect();
+                Ok(IntegerExpected(all, recorded.magnitude))
+            }
             Held::Live(_) => Err(exception("TraceError", "only results of a recording say what to expect")),
         }
     }
 
-    /// A ciphertext as a file's bytes.
-    fn to_bytes<'py>(&self, py: Python<'py>, a: &IntegerCiphertext) -> PyResult<Bound<'py, PyBytes>> {
+    /// Ciphertexts as files' bytes, one a residue.
+    fn to_bytes<'py>(&self, py: Python<'py>, a: &IntegerCiphertext) -> PyResult<Vec<Bound<'py, PyBytes>>> {
         let (dev, held, origin) = (self.dev()?, live_of(a)?, Origin::of_keys(self.keys));
-        let written = py.detach(|| wire::write_bgv_ciphertext(Vec::new(), &**dev, &self.params, held, &origin));
-        Ok(PyBytes::new(py, &written.map_err(of_scheme)?))
+        let write = |one: &Ciphertext<Cpu>| wire::write_bgv_ciphertext(Vec::new(), &**dev, &self.params, one, &origin);
+        let written = py.detach(|| held.residues.iter().map(write).collect::<Result<Vec<_>>>());
+        Ok(written.map_err(of_scheme)?.iter().map(|bytes| PyBytes::new(py, bytes)).collect())
     }
 
-    /// A ciphertext from a file's bytes. What it says of itself is believed only where its own writer asks for it.
-    fn read_bytes(&self, py: Python<'_>, bytes: &[u8], trusted: bool) -> PyResult<IntegerCiphertext> {
+    /// Ciphertexts from files' bytes: words where their magnitude is told, else integers modulo t. What they say of
+    /// themselves is believed only where their own writer asks for it.
+    fn read_bytes(
+        &self,
+        py: Python<'_>,
+        files: Vec<Vec<u8>>,
+        word_bits: Option<f64>,
+        trusted: bool,
+    ) -> PyResult<IntegerCiphertext> {
         let dev = self.dev()?;
-        let read = || -> Result<_> {
-            Origin::of_keys(self.keys).admits(&wire::origin(bytes)?)?;
-            wire::read_bgv_ciphertext(bytes, &**dev, &self.params)
+        let wanted = if word_bits.is_some() { self.params.moduli().len() } else { 1 };
+        if files.len() != wanted {
+            let text = format!("{} residues: these parameters have {wanted}, so the bytes are not whole", files.len());
+            return Err(exception("WireError", &text));
+        }
+        let read = |(at, bytes): (usize, &Vec<u8>)| -> Result<_> {
+            Origin::of_keys(self.keys).admits(&wire::origin(&bytes[..])?)?;
+            let one = wire::read_bgv_ciphertext(&bytes[..], &**dev, &self.params)?;
+            if one.modulus == at { Ok(one) } else { Err(other_modulus(one.modulus, at)) }
         };
-        let held = Held::Live(py.detach(read).map_err(of_scheme)?);
+        let residues =
+            py.detach(|| files.iter().enumerate().map(read).collect::<Result<Vec<_>>>()).map_err(of_scheme)?;
+        let magnitude = word_bits.map(Magnitude::of_bits);
+        if let Some(magnitude) = magnitude {
+            Residues::new(&self.params).fits("from_bytes", magnitude).map_err(of_scheme)?;
+        }
+        let held = Held::Live(Numbers { residues, magnitude });
         Ok(IntegerCiphertext { held, keys: self.keys, claimed: !trusted })
     }
 
-    /// The same ciphertext with what is expected of it in the place of what it says, if both agree.
+    /// The same numbers with what is expected of them in the place of what they say, if both agree.
     fn admit(&self, a: &IntegerCiphertext, expected: &IntegerExpected) -> PyResult<IntegerCiphertext> {
-        let admitted = expected.0.admit(&self.params, live_of(a)?.clone()).map_err(|e| of_scheme(e.into()))?;
-        Ok(IntegerCiphertext { held: Held::Live(admitted), keys: self.keys, claimed: false })
+        let (held, IntegerExpected(wanted, magnitude)) = (live_of(a)?, expected);
+        if held.residues.len() != wanted.len() {
+            let text = format!("{} residues, expected {}", held.residues.len(), wanted.len());
+            return Err(exception("DecryptError", &text));
+        }
+        let admitted = |(one, wanted): (&Ciphertext<Cpu>, &BgvExpectation)| wanted.admit(&self.params, one.clone());
+        let residues = held.residues.iter().zip(wanted).map(admitted).collect::<std::result::Result<Vec<_>, _>>();
+        let residues = residues.map_err(|e| of_scheme(e.into()))?;
+        let held = Held::Live(Numbers { residues, magnitude: *magnitude });
+        Ok(IntegerCiphertext { held, keys: self.keys, claimed: false })
     }
 
     fn decrypt(&self, py: Python<'_>, a: &IntegerCiphertext) -> PyResult<Vec<Vec<i64>>> {
-        let (secret, dev, a) = (self.secret("decrypt")?, self.dev()?, self.trusted("decrypt", a)?);
-        let results = std::slice::from_ref(a);
-        let read = py.detach(|| BgvReading::of(&**dev, &self.encoder, &self.params, secret, &[], results));
-        match read.map_err(of_scheme)? {
-            BgvReading::Integers { mut messages, .. } => Ok(messages.swap_remove(0)),
-            BgvReading::Phases { .. } => unreachable!("only where there are inputs"),
+        Ok(self.decrypted(py, a)?.swap_remove(0))
+    }
+
+    /// Words of a message each, as bytes: so many words of 64 bits an integer, two's complement, lowest first.
+    fn decrypt_words<'py>(
+        &self,
+        py: Python<'py>,
+        a: &IntegerCiphertext,
+        wide: bool,
+    ) -> PyResult<(usize, Bound<'py, PyBytes>)> {
+        let messages = self.decrypted(py, a)?;
+        let split = Residues::new(&self.params);
+        if messages.len() != split.count() {
+            return Err(exception("DtypeError", "decrypt_words: these are integers modulo t, not words"));
         }
+        let words = if wide { split.words() } else { 1 };
+        let joined = py.detach(|| {
+            let flat: Vec<Vec<i64>> = messages.into_iter().map(|batch| batch.concat()).collect();
+            let joined = split.join(&flat.iter().map(Vec::as_slice).collect::<Vec<_>>(), words);
+            joined.into_iter().flat_map(u64::to_le_bytes).collect::<Vec<u8>>()
+        });
+        Ok((words, PyBytes::new(py, &joined)))
     }
 
     /// Bits of noise budget: measured with the secret key, and by the bound that travels.
     fn budget(&self, py: Python<'_>, a: &IntegerCiphertext) -> PyResult<(f64, f64)> {
         let (secret, dev, a) = (self.secret("noise_budget")?, self.dev()?, self.trusted("noise_budget", a)?);
-        let reading = py.detach(|| bgv::read(&**dev, &self.encoder, secret, a)).map_err(of_scheme)?;
-        Ok((reading.budget_bits, a.budget_bits(&self.params)))
+        let each = |one: &Ciphertext<Cpu>| -> Result<_> {
+            Ok((bgv::read(&**dev, &self.encoder, secret, one)?.budget_bits, one.budget_bits(&self.params)))
+        };
+        let all = py.detach(|| a.residues.iter().map(each).collect::<Result<Vec<_>>>()).map_err(of_scheme)?;
+        Ok(all.into_iter().fold((f64::INFINITY, f64::INFINITY), |(x, y), (a, b)| (x.min(a), y.min(b))))
     }
 
     /// Bits of budget of a fresh ciphertext, by the bound.
@@ -487,6 +533,14 @@ impl IntegerSession {
 
     fn mul_values(&self, py: Python<'_>, a: &IntegerCiphertext, rows: Vec<Vec<i64>>) -> PyResult<IntegerCiphertext> {
         self.call(py, &Call::MulValues(rows), &[a])
+    }
+
+    fn add_words(&self, py: Python<'_>, a: &IntegerCiphertext, rows: Vec<Vec<u64>>) -> PyResult<IntegerCiphertext> {
+        self.call(py, &Call::AddWords(rows), &[a])
+    }
+
+    fn mul_words(&self, py: Python<'_>, a: &IntegerCiphertext, rows: Vec<Vec<u64>>) -> PyResult<IntegerCiphertext> {
+        self.call(py, &Call::MulWords(rows), &[a])
     }
 
     fn mul_scalar(&self, py: Python<'_>, a: &IntegerCiphertext, value: i64) -> PyResult<IntegerCiphertext> {

@@ -15,6 +15,7 @@ mod error;
 mod functions;
 mod integers;
 mod integers_call;
+mod integers_held;
 mod learn;
 mod live;
 mod params;
@@ -58,8 +59,8 @@ fn _limbwise(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<planned::PyFunction>()?;
     module.add_class::<session::Session>()?;
     module.add_class::<integers::IntegerSession>()?;
-    module.add_class::<integers::IntegerCiphertext>()?;
-    module.add_class::<integers::IntegerExpected>()?;
+    module.add_class::<integers_held::IntegerCiphertext>()?;
+    module.add_class::<integers_held::IntegerExpected>()?;
     module.add_class::<program::Recorded>()?;
     module.add_class::<program::Expected>()?;
     module.add_class::<workload::Workload>()?;

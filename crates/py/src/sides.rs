@@ -94,6 +94,7 @@ pub(crate) fn encrypt_inputs(
     let (dev, side) = (device(None, None)?, ClientSide::open(&client).map_err(of_runtime)?);
     let asked = ToEncrypt {
         data: &data,
+        only: &[],
         key: public.map(|public| if public { Encryption::PublicKey } else { Encryption::SecretKey }),
         out: &out,
         existing: Existing::replaced_if(replace),
@@ -190,6 +191,7 @@ fn numbered(array: Array) -> Numbered {
         Numbers::Complex => "complex",
         Numbers::Real => "real",
         Numbers::Whole => "whole",
+        Numbers::Words => "words",
     };
     let part = |of: fn(&Complex64) -> f64| array.values.iter().map(of).collect();
     let (real, imaginary) = (part(|z| z.re), part(|z| z.im));

@@ -104,21 +104,40 @@ pub fn encrypt_files<D: HostRead, P: Program<Scheme: ClientScheme>, C: Client<Sc
     targets: &[PathBuf],
     observer: &mut dyn Observer,
 ) -> Result<Fingerprint> {
+    let all: Vec<usize> = (0..targets.len()).collect();
+    encrypt_chosen(dev, (program, client), key, seeds, (targets, &all), observer)?;
+    inputs_name(targets)
+}
+
+/// Encrypts the inputs with these indices into their files of all.
+///
+/// # Errors
+/// As [`encrypt_files`].
+pub fn encrypt_chosen<D: HostRead, P: Program<Scheme: ClientScheme>, C: Client<Scheme = P::Scheme>>(
+    dev: &D,
+    (program, client): (&P, &C),
+    key: &EncryptionKey<D>,
+    seeds: &SeedSource,
+    (targets, chosen): (&[PathBuf], &[usize]),
+    observer: &mut dyn Observer,
+) -> Result<()> {
     let params = program.params();
     let encoder = P::Scheme::encoder(params);
     let setup = Setup { dev, encoder: &encoder, params };
-    for (index, (path, input)) in targets.iter().zip(program.inputs()).enumerate() {
-        observer.step(ENCRYPT_STEP, index, targets.len());
+    let inputs = program.inputs();
+    for (done, &index) in chosen.iter().enumerate() {
+        let (path, input) = (&targets[index], &inputs[index]);
+        observer.step(ENCRYPT_STEP, done, chosen.len());
         let values = client.values(index);
         let seed = seeds.seed(&format!("input {index}")).map_err(limbwise::Error::from)?;
         let origin = key.origin.numbered(index);
         put(path, |file| {
-            let clear = Clear { input: &input, values: &values };
+            let clear = Clear { input, values: &values };
             let out = P::Scheme::encrypt_to(BufWriter::new(file), setup, &key.encrypting(), clear, &seed, &origin)?;
             out.into_inner().map_err(|e| refused(path, "writing")(e.into_error()))
         })?;
     }
-    inputs_name(targets)
+    Ok(())
 }
 
 pub struct Decrypted<S: ClientScheme> {
@@ -220,6 +239,7 @@ pub fn decrypt_files<D: HostRead, P: Program<Scheme: ClientScheme>>(
     let place = files.first().map_or_else(PathBuf::new, |file| file.parent().unwrap_or(file).into());
     let reading = opened.map_err(|e| Error::of_file(if files.len() == 1 { &files[0] } else { &place }, e))?;
     let estimates = results.iter().map(|result| P::Scheme::estimate(params, result)).collect();
+    program.admits(&reading).map_err(Error::of_refusal)?;
     let arrays = program.arrays(&reading);
     Ok(Decrypted { reading, estimates, arrays })
 }

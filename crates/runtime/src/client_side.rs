@@ -4,13 +4,13 @@
 
 use crate::{
     AnyDevice,
-    client::{Decrypted, EncryptionKey, Expected, InputsOf, decrypt_files, encrypt_files, read_secrets, secret_file},
+    client::{Decrypted, EncryptionKey, Expected, InputsOf, decrypt_files, encrypt_chosen, read_secrets, secret_file},
     error::{Error, Result},
     expect::expectations,
     keygen::{KeyOrder, Sides, keygen},
     ledger::{Ledger, Round, Shared, hex},
-    origin::{inputs_name, keys_for},
-    places::{DATA, Existing, ciphertexts, description, put_private, read_up_to, refused, targets},
+    origin::{belongs, inputs_name, keys_for},
+    places::{DATA, Existing, absent, ciphertexts, description, put_private, read_up_to, refused, targets},
     record::Recording,
     scheme::{Forecast, Whole},
     sealed::{seal, unseal},
@@ -138,6 +138,9 @@ pub struct ClientSide {
 pub struct ToEncrypt<'a> {
     /// Files in place of the data named when the keys were made; empty for those.
     pub data: &'a [PathBuf],
+    /// Inputs that are encrypted, by name, a file of data each where files are given; empty for all. The others are left
+    /// as they are in `out`, or are encrypted later.
+    pub only: &'a [String],
     /// `None` for the key of the plan.
     pub key: Option<Encryption>,
     /// A directory or, for a single input, a file.
@@ -145,6 +148,62 @@ pub struct ToEncrypt<'a> {
     pub existing: Existing,
     pub lock: Lock<'a>,
     pub seeds: &'a SeedSource,
+}
+
+/// Which inputs are encrypted, of which files.
+struct Chosen {
+    /// Their indices.
+    inputs: Vec<usize>,
+    /// A file of data for each input of the program, an empty path where none is given; or what was asked for.
+    data: Vec<PathBuf>,
+}
+
+impl Chosen {
+    fn of(names: &[String], asked: &ToEncrypt<'_>) -> Result<Self> {
+        if asked.data.iter().any(|path| path.as_os_str().is_empty()) {
+            return Err(Error::Refused("--data: an empty name; give a file".into()));
+        }
+        if asked.only.is_empty() {
+            return Ok(Self { inputs: (0..names.len()).collect(), data: asked.data.to_vec() });
+        }
+        let index = |name: &String| {
+            names.iter().position(|one| one == name).ok_or_else(|| {
+                let all = names.join(", ");
+                Error::Refused(format!("--only {name}: this program's inputs are {all}; name some of them").into())
+            })
+        };
+        let inputs = asked.only.iter().map(index).collect::<Result<Vec<usize>>>()?;
+        let mut data = asked.data.to_vec();
+        if !data.is_empty() {
+            if data.len() != inputs.len() {
+                let (files, named) = (data.len(), inputs.len());
+                let text = format!("--data: {files} files for {named} inputs named with --only; give one for each");
+                return Err(Error::Refused(text.into()));
+            }
+            data = vec![PathBuf::new(); names.len()];
+            for (&input, file) in inputs.iter().zip(asked.data) {
+                data[input].clone_from(file);
+            }
+        }
+        Ok(Self { inputs, data })
+    }
+
+    fn pick<T: Clone>(&self, all: &[T]) -> Vec<T> {
+        self.inputs.iter().map(|&at| all[at].clone()).collect()
+    }
+
+    /// The inputs that are neither encrypted now nor there already, of these keys.
+    fn beside(&self, names: &[String], files: &[PathBuf], keys: limbwise::wire::Fingerprint) -> Result<Vec<String>> {
+        let mut missing = Vec::new();
+        for at in (0..names.len()).filter(|at| !self.inputs.contains(at)) {
+            if files[at].exists() {
+                belongs(&files[at], &Origin { keys, ..Origin::NONE }.numbered(at))?;
+            } else {
+                missing.push(names[at].clone());
+            }
+        }
+        Ok(missing)
+    }
 }
 
 /// Inputs that were encrypted.
@@ -156,6 +215,9 @@ pub struct Encrypted {
     pub insecure_randomness: bool,
     key: Encryption,
     pub inputs: Vec<InputFile>,
+    /// Inputs that are not there yet: until they are, the directory cannot be evaluated.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub missing: Vec<String>,
 }
 
 /// An input in its file.
@@ -239,7 +301,9 @@ impl ClientSide {
         asked: &ToEncrypt<'_>,
         observer: &mut dyn Observer,
     ) -> Result<Encrypted> {
-        let client = self.data.client::<S>(&self.description.workload, &self.program, asked.data);
+        let names: Vec<String> = program.inputs().iter().map(|input| input.name().to_owned()).collect();
+        let chosen = Chosen::of(&names, asked)?;
+        let client = self.data.client::<S>(&self.description.workload, &self.program, &chosen.data);
         let (client, params) = (client.map_err(Error::of_refusal)?, program.params());
         if asked.key == Some(Encryption::PublicKey) && S::rlwe(params).is_none() {
             return Err(Error::Refused(NO_PUBLIC.into()));
@@ -249,9 +313,14 @@ impl ClientSide {
         let ledger = Ledger::of(&self.dir, read.key_set());
         ledger.ready()?; // without it nobody could read the results
         // Keys that are refused leave no directory behind.
-        let files = targets(asked.out, "input", inputs.len(), asked.existing)?;
-        let name = encrypt_files(dev, (program, &client), &read, asked.seeds, &files, observer)?;
-        ledger.encrypted(Round { inputs: hex(name), key, place: asked.out.display().to_string() })?;
+        let files = targets(asked.out, "input", inputs.len(), Existing::Replaced)?;
+        absent(&chosen.pick(&files), asked.existing)?;
+        let missing = chosen.beside(&names, &files, read.key_set())?;
+        encrypt_chosen(dev, (program, &client), &read, asked.seeds, (&files, &chosen.inputs), observer)?;
+        if missing.is_empty() {
+            let place = asked.out.display().to_string();
+            ledger.encrypted(Round { inputs: hex(inputs_name(&files)?), key, place })?;
+        }
         let written = |(input, file): (S::Input, PathBuf)| {
             let bytes = fs::metadata(&file).map_err(refused(&file, "reading"))?.len();
             Ok(InputFile { name: input.name().to_owned(), file, bytes })
@@ -260,7 +329,12 @@ impl ClientSide {
             workload: program.name().into(),
             insecure_randomness: asked.seeds.is_insecure() || self.description.insecure_randomness,
             key,
-            inputs: inputs.into_iter().zip(files).map(written).collect::<Result<_>>()?,
+            inputs: chosen
+                .pick(&inputs.into_iter().zip(files).collect::<Vec<_>>())
+                .into_iter()
+                .map(written)
+                .collect::<Result<_>>()?,
+            missing,
         })
     }
 

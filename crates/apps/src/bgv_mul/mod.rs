@@ -74,7 +74,8 @@ impl Program for BgvMul {
 
     fn inputs(&self) -> Vec<Integers> {
         let domain = if matches!(self.step, Step::Ntt | Step::All) { Domain::Coeff } else { Domain::Eval };
-        let input = |name: &str| Integers { name: name.into(), batch: self.ciphertexts, level: self.level, domain };
+        let input =
+            |name: &str| Integers { name: name.into(), batch: self.ciphertexts, level: self.level, domain, modulus: 0 };
         if self.is_product() { vec![input("left"), input("right")] } else { vec![input("ciphertexts")] }
     }
 
@@ -98,7 +99,7 @@ impl Program for BgvMul {
             observer.step("multiply", 0, 1);
             let parts = operations::product(dev, [&a.parts[0], &a.parts[1]], [&b.parts[0], &b.parts[1]]);
             let factor = self.params.t().mul(a.factor, b.factor);
-            done = vec![Ciphertext { parts, level: a.level, factor, noise: a.noise.product(b.noise) }];
+            done = vec![Ciphertext { parts, factor, noise: a.noise.product(b.noise), ..*a }];
         }
         if matches!(self.step, Step::Intt | Step::All) {
             observer.step("intt", 0, 1);

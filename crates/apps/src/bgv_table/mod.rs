@@ -201,7 +201,7 @@ impl Program for BgvTable {
 
     fn inputs(&self) -> Vec<Integers> {
         let level = self.params.top_level();
-        let input = |name: &str, batch| Integers { name: name.into(), batch, level, domain: Domain::Eval };
+        let input = |name: &str, batch| Integers { name: name.into(), batch, level, domain: Domain::Eval, modulus: 0 };
         let mut inputs = vec![input("table", self.described.columns)];
         if let Matrix::Encrypted(outputs) = self.described.matrix {
             inputs.push(input("matrix", self.described.columns * outputs));

@@ -1,16 +1,18 @@
 //! Real data: from an unchecked file to a table of finite numbers with two classes.
 //!
-//! Enters: file formats (numeric tables, NumPy arrays, MNIST IDX), their errors, the shipped data set.
+//! Enters: file formats (numeric tables, NumPy arrays, MNIST IDX, lines of integers, bare numbers), their errors, the shipped data set.
 //! Stays out: scaling, splitting and anything a model needs (they belong to the workload, see [`crate::logreg`]).
 //!
-//! Read in this order: [`dataset`], [`table`], [`integers`], [`npy`], [`idx`], [`error`].
+//! Read in this order: [`dataset`], [`table`], [`integers`], [`npy`], [`idx`], [`words`], [`raw`], [`error`].
 
 pub mod dataset;
 pub mod error;
 pub mod idx;
 pub mod integers;
 pub mod npy;
+pub mod raw;
 pub mod table;
+pub mod words;
 
 pub use dataset::{DataSet, LoadOptions, breast_cancer, load};
 pub use error::DataError;
@@ -18,6 +20,7 @@ pub use idx::{Digits, Pooling};
 pub use integers::{IntegerTable, load_integers, shop};
 pub use npy::Numbers;
 pub use table::{Header, LabelColumn, load_numbers};
+pub use words::load_u64;
 
 use std::path::Path;
 

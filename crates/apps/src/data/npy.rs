@@ -5,6 +5,7 @@
 
 use super::dataset::{io_error, open_plain};
 use super::error::DataError;
+use crate::program::Array;
 use limbwise::Complex64;
 use std::{
     io::{Read, Write},
@@ -100,10 +101,14 @@ pub fn parse(mut file: impl Read, length: u64, path: &Path) -> Result<Numbers, D
     Ok(Numbers { values: if fortran { last_fastest(&shape, &values) } else { values }, shape })
 }
 
-/// Writes an array in version 1 of the format: real parts only, or complex numbers.
+/// Writes an array in version 1 of the format: real parts only, complex numbers, or integers of 64 bits.
 pub fn write(mut out: impl Write, shape: &[usize], values: &[Complex64], part: Parts) -> std::io::Result<()> {
     let sides: String = shape.iter().map(|side| format!("{side}, ")).collect();
-    let descr = if part == Parts::Real { "<f8" } else { "<c16" };
+    let descr = match part {
+        Parts::Real => "<f8",
+        Parts::Complex => "<c16",
+        Parts::Words => "<u8",
+    };
     let mut header = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({}), }}", sides.trim_end());
     // The numbers begin at a multiple of 64 bytes.
     header += &" ".repeat(63 - (10 + header.len()) % 64);
@@ -113,7 +118,10 @@ pub fn write(mut out: impl Write, shape: &[usize], values: &[Complex64], part: P
     out.write_all(&u16::try_from(header.len()).unwrap_or(u16::MAX).to_le_bytes())?;
     out.write_all(header.as_bytes())?;
     for z in values {
-        out.write_all(&z.re.to_le_bytes())?;
+        match part {
+            Parts::Words => out.write_all(&Array::word(*z).to_le_bytes())?,
+            Parts::Real | Parts::Complex => out.write_all(&z.re.to_le_bytes())?,
+        }
         if part == Parts::Complex {
             out.write_all(&z.im.to_le_bytes())?;
         }
@@ -125,6 +133,8 @@ pub fn write(mut out: impl Write, shape: &[usize], values: &[Complex64], part: P
 pub enum Parts {
     Real,
     Complex,
+    /// Unsigned integers of 64 bits, as [`Numbers::Words`](crate::program::Numbers::Words) has them.
+    Words,
 }
 
 fn format_error(path: &Path, got: String) -> DataError {

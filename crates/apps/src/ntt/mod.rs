@@ -81,7 +81,7 @@ impl Program for Ntt {
 
     fn inputs(&self) -> Vec<Integers> {
         let (batch, level, domain) = (self.ciphertexts, self.level, self.direction.from());
-        vec![Integers { name: "ciphertexts".into(), batch, level, domain }]
+        vec![Integers { name: "ciphertexts".into(), batch, level, domain, modulus: 0 }]
     }
 
     fn model(&self) {}

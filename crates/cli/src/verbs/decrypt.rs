@@ -35,7 +35,7 @@ const WARNING: &str = "decrypted CKKS numbers carry the noise of the scheme, whi
 ///
 /// Records the program from the client's own description first. A result must match the level, scale, size and error of
 /// that recording, and belong to this program, key set and the last inputs. A result's own header is checked
-/// and never trusted. Writes .npy, .csv or .json, readable by the owner only. With the client's data
+/// and never trusted. Writes .npy, .csv, .txt or .json, readable by the owner only. With the client's data
 /// (--compare or --data) the numbers are compared with the clear twin.
 ///
 /// Decrypted numbers carry noise that leaks information about the secret key. --share floods it: Gaussian
@@ -62,7 +62,7 @@ pub(crate) struct Decrypt {
     #[arg(long = "in", value_name = "PATH", num_args = 1.., required = true)]
     results: Vec<PathBuf>,
 
-    /// Where the numbers go: *.npy, *.csv or *.json
+    /// Where the numbers go: *.npy, *.csv (or *.txt, the same) or *.json
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
 
@@ -239,15 +239,18 @@ impl Form {
     fn of(path: &Path) -> Result<Self, Mistake> {
         match path.extension().and_then(|e| e.to_str()) {
             Some("npy") => Ok(Self::Npy),
-            Some("csv") => Ok(Self::Csv),
+            Some("csv" | "txt") => Ok(Self::Csv),
             Some("json") => Ok(Self::Json),
-            _ => Err(Mistake(format!("{}: wanted a file *.npy, *.csv or *.json", path.display()))),
+            _ => Err(Mistake(format!("{}: wanted a file *.npy, *.csv, *.txt or *.json", path.display()))),
         }
     }
 
     fn write(self, path: &Path, array: &Array) -> anyhow::Result<()> {
-        let parts = if array.numbers == Numbers::Complex { npy::Parts::Complex } else { npy::Parts::Real };
-
+        let parts = match array.numbers {
+            Numbers::Complex => npy::Parts::Complex,
+            Numbers::Words => npy::Parts::Words,
+            Numbers::Real | Numbers::Whole => npy::Parts::Real,
+        };
         match self {
             Self::Npy => put_secret(path, |file| {
                 let mut out = BufWriter::new(file);
@@ -262,6 +265,7 @@ impl Form {
                     Numbers::Complex => json!([z.re, z.im]),
                     Numbers::Real => json!(z.re),
                     Numbers::Whole => json!(whole(z.re)),
+                    Numbers::Words => json!(Array::word(*z)),
                 };
                 let values: Vec<Value> = array.values.iter().map(number).collect();
                 let text = json!({ "name": array.name, "shape": array.shape, "values": values }).to_string();
@@ -286,7 +290,11 @@ fn csv(array: &Array) -> String {
         _ => 1,
     };
     for row in array.values.chunks(columns) {
-        let cell = |z: &limbwise::Complex64| if real { z.re.to_string() } else { format!("{},{}", z.re, z.im) };
+        let cell = |z: &limbwise::Complex64| match array.numbers {
+            Numbers::Complex => format!("{},{}", z.re, z.im),
+            Numbers::Real | Numbers::Whole => z.re.to_string(),
+            Numbers::Words => Array::word(*z).to_string(),
+        };
         let _ = writeln!(text, "{}", row.iter().map(cell).collect::<Vec<_>>().join(","));
     }
     text

@@ -32,6 +32,7 @@ pub(super) const ENCRYPTIONS: &[Choice<Encryption>] = &[
 /// Examples:
 ///   limbwise encrypt --client mine --out in                the data named at keygen
 ///   limbwise encrypt --client mine --data x.npy --out in   other data of the same shape
+///   limbwise encrypt --client mine --only query --data q.bin --out in --force   another query to the same database
 ///
 /// A ciphertext file exposes the bounds that the description states, and nothing measured from the values.
 #[derive(Debug, clap::Args)]
@@ -44,6 +45,11 @@ pub(crate) struct Encrypt {
     /// Data to encrypt instead of those named at keygen: a table or .npy (encrypted-matmul: twice, left and right)
     #[arg(long, value_name = "FILE")]
     data: Vec<PathBuf>,
+
+    /// Encrypt this input alone, with its file of data; several times for several. The others stay as they are in --out,
+    /// or are encrypted later: a database once, queries one after another
+    #[arg(long, value_name = "INPUT")]
+    only: Vec<String>,
 
     /// A directory, or for a single input a file *.ct
     #[arg(long, value_name = "PATH")]
@@ -78,6 +84,7 @@ impl Encrypt {
         let passphrase = self.passphrase.read()?;
         let asked = ToEncrypt {
             data: &self.data,
+            only: &self.only,
             key: self.key,
             out: &self.out,
             existing: Existing::replaced_if(self.force),
@@ -91,6 +98,12 @@ impl Encrypt {
         text.extend(insecure(encrypted.insecure_randomness).map(|reason| line("INSECURE", reason)));
         for InputFile { name, file, bytes } in &encrypted.inputs {
             text += &line(name, &format!("{}, {}", file.display(), units::bytes(*bytes)));
+        }
+        if !encrypted.missing.is_empty() {
+            text += &line(
+                "missing",
+                &format!("{}: encrypt with --only, into the same directory", encrypted.missing.join(", ")),
+            );
         }
         output.report(&encrypted, &text)
     }

@@ -116,6 +116,48 @@ fn products_of_bgv_go_there_and_back() {
     assert!(text.contains("noise"), "{text}");
 }
 
+#[test]
+fn words_of_64_bits_go_there_and_back() {
+    let folder = Folder::new("exact-words");
+    // Every carry: both ends and their neighbors, then numbers from nowhere special; more than a ciphertext holds.
+    let left: Vec<u64> = [u64::MAX, 0, 1, 1 << 63].into_iter().chain((0..4996).map(|i| i * 0x9e37_79b9)).collect();
+    let right: Vec<u64> = left.iter().map(|word| !word.rotate_left(7)).collect();
+    let text = |words: &[u64]| words.iter().map(|word| format!("{word}\n")).collect::<String>();
+    folder.write("lhs.txt", &text(&left));
+    folder.write("rhs.txt", &text(&right));
+    folder.write("few.txt", "1\n2\n");
+    folder.write("bad.txt", "1\n18446744073709551616\n");
+    // Keys are made from the number alone; the operands come later, from files.
+    verb(&folder, &["keygen", "zn-mul", "--count", "5000", "--client", "mine", "--server", "theirs"]);
+    let files = ["--data", "lhs.txt", "--data", "rhs.txt"];
+    verb(&folder, &[&["encrypt", "--client", "mine", "--out", "in"], &files[..]].concat());
+    verb(&folder, &["eval", "--server", "theirs", "--in", "in", "--out", "out"]);
+    no_secret(&folder);
+    let found =
+        verb(&folder, &[&["decrypt", "--client", "mine", "--in", "out", "--out", "y.txt"], &files[..]].concat());
+    assert_eq!((&found["compared"]["compared"], &found["compared"]["wrong"]), (&5000.into(), &0.into()), "{found:#}");
+    let wanted: Vec<u64> = left.iter().zip(&right).map(|(x, y)| x.wrapping_mul(*y)).collect();
+    assert_eq!(fs::read_to_string(folder.path().join("y.txt")).unwrap(), text(&wanted));
+    for (given, why) in [
+        (["few.txt", "few.txt"], "the files have 2 numbers each, and the program multiplies 5000 pairs"),
+        (["lhs.txt", "few.txt"], "has 5000 numbers and few.txt 2"),
+        (["bad.txt", "few.txt"], "line 2: got \"18446744073709551616\"; wanted one decimal number from 0 to 2^64 - 1"),
+    ] {
+        let [left, right] = given;
+        let more = ["--data", left, "--data", right, "--out", "never"];
+        let text = refused(&folder, &[&["encrypt", "--client", "mine"], &more[..]].concat());
+        assert!(text.contains(why), "{text}");
+    }
+    assert!(!folder.path().join("never").exists());
+    let text = refused(&folder, &["plan", "zn-mul", "--preset", "bgv-n13"]);
+    assert!(text.contains("128.0 bits") && text.contains("choose zn64-n12"), "{text}");
+    // Residues that come back in another order are residues of other moduli.
+    let swapped = ["out/result-001.ct", "out/result-000.ct", "out/result-002.ct", "out/result-003.ct"];
+    let text =
+        refused(&folder, &[&["decrypt", "--client", "mine", "--out", "never.txt", "--in"], &swapped[..]].concat());
+    assert!(text.contains("out/result-001.ct"), "{text}");
+}
+
 const SQL: &str = "SELECT SUM(price) FROM sales WHERE rebate < 0.08";
 pub(crate) const QUESTION: [&str; 7] =
     ["query", "--sql", SQL, "--data", "sales.csv", "--preset", "ckks.toml,tfhe.toml"];

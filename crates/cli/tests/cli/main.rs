@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test binary")]
 
+mod benchmarks;
 mod common;
 mod contract;
 #[cfg(test)]
@@ -22,6 +23,7 @@ mod serve;
 mod serve_plans;
 #[cfg(test)]
 mod sides;
+mod similarity;
 mod sweep;
 mod trust;
 mod wishes;

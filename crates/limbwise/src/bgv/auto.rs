@@ -116,7 +116,7 @@ impl<'a, D: Device> Auto<'a, D> {
     /// # Errors
     /// As [`Self::mul`], or values that cannot be encoded.
     pub fn mul_values(&self, a: &Ciphertext<D>, rows: &[Vec<i64>]) -> Result<Ciphertext<D>> {
-        let plain = self.encoder.encode(self.eval.device(), rows, a.level)?;
+        let plain = self.encoder.at(a.modulus).encode(self.eval.device(), rows, a.level)?;
         self.eval.mul_plain(a, &plain)
     }
 
@@ -125,7 +125,7 @@ impl<'a, D: Device> Auto<'a, D> {
     /// # Errors
     /// As [`Self::mul_values`].
     pub fn add_values(&self, a: &Ciphertext<D>, rows: &[Vec<i64>]) -> Result<Ciphertext<D>> {
-        let plain = self.encoder.encode(self.eval.device(), rows, a.level)?;
+        let plain = self.encoder.at(a.modulus).encode(self.eval.device(), rows, a.level)?;
         self.eval.add_plain(a, &plain)
     }
 

@@ -12,6 +12,8 @@ pub struct Plaintext<D: Device> {
     pub poly: D::Poly,
     /// Level of the polynomial: how many modulus switches are left.
     pub level: usize,
+    /// Index of its plaintext modulus.
+    pub modulus: usize,
 }
 
 /// Encrypted integers: `Σ parts[i]·s^i ≡ factor·message` modulo t. A batch holds independent messages.
@@ -24,6 +26,8 @@ pub struct Ciphertext<D: Device> {
     pub factor: u64,
     /// Bound on the phase.
     pub noise: NoiseBound,
+    /// Index of its plaintext modulus t: 0 unless the parameters have several.
+    pub modulus: usize,
 }
 
 impl<D: Device> Clone for Ciphertext<D> {
@@ -59,7 +63,7 @@ pub struct CiphertextShape {
 }
 
 impl<D: Device> Ciphertext<D> {
-    /// Declares a fresh batch of this shape, for devices that hold no words.
+    /// Declares a fresh batch of this shape modulo the set's plaintext modulus, for devices that hold no words.
     pub fn declared(dev: &D, params: &BgvParams, shape: CiphertextShape, encryption: Encryption) -> Self
     where
         D: Wordless,
@@ -68,7 +72,8 @@ impl<D: Device> Ciphertext<D> {
         let shape = Shape::eval(params.rlwe().ring(), params.rlwe().basis(level)).with_batch(batch);
         let shape = shape.with_domain(domain);
         let part = || dev.declare(&shape, Role::Ciphertext);
-        Self { parts: vec![part(), part()], level, factor: 1, noise: NoiseBound::fresh(params, encryption) }
+        let (noise, modulus) = (NoiseBound::fresh(params, encryption), params.modulus());
+        Self { parts: vec![part(), part()], level, factor: 1, noise, modulus }
     }
 
     /// Number of independent messages.

@@ -30,6 +30,7 @@ pub struct Reading {
 /// # Errors
 /// A device fault.
 pub fn read<D: HostRead>(dev: &D, encoder: &Encoder, key: &SecretKey, a: &Ciphertext<D>) -> Result<Reading> {
+    let encoder = &encoder.at(a.modulus);
     let params = encoder.params();
     let (rlwe, n) = (params.rlwe(), params.slots());
     let moduli = rlwe.ring().moduli_of(rlwe.basis(a.level));

@@ -13,11 +13,13 @@ use limbwise_math::{
 };
 use std::sync::{Arc, OnceLock};
 
-/// Encodes and decodes for one parameter set. Clones share the tables, which are built on first use.
+/// Encodes and decodes for one parameter set, modulo the plaintext modulus that it is seen with. Clones share the tables,
+/// which are built on first use.
 #[derive(Clone, Debug)]
 pub struct Encoder {
     params: BgvParams,
-    tables: Arc<OnceLock<Tables>>,
+    /// For each plaintext modulus.
+    tables: Arc<[OnceLock<Tables>]>,
 }
 
 #[derive(Debug)]
@@ -31,7 +33,7 @@ impl Encoder {
     /// An encoder whose tables are built on first use.
     #[must_use]
     pub fn new(params: &BgvParams) -> Self {
-        Self { params: params.clone(), tables: Arc::default() }
+        Self { params: params.clone(), tables: params.moduli().iter().map(|_| OnceLock::new()).collect() }
     }
 
     /// The parameter set it encodes for.
@@ -40,8 +42,17 @@ impl Encoder {
         &self.params
     }
 
+    /// The same encoder modulo another of the plaintext moduli.
+    ///
+    /// # Panics
+    /// If there is no such modulus.
+    #[must_use]
+    pub fn at(&self, modulus: usize) -> Self {
+        Self { params: self.params.at(modulus), tables: self.tables.clone() }
+    }
+
     fn tables(&self) -> &Tables {
-        self.tables.get_or_init(|| {
+        self.tables[self.params.modulus()].get_or_init(|| {
             let (log_n, n) = (self.params.rlwe().log_n(), self.params.slots());
             let place = |exponent: usize| bit_reverse((exponent - 1) / 2, log_n);
             let powers = std::iter::successors(Some(1), |g| Some(g * 5 % (2 * n))).take(n / 2);
@@ -66,7 +77,7 @@ impl Encoder {
         let residue = |&value: &i64| self.params.t().from_i64(value);
         let slots: Vec<Vec<u64>> = batch.iter().map(|values| values.iter().map(residue).collect()).collect();
         let poly = dev.ntt(self.coefficients(dev, &slots, self.params.rlwe().basis(level)));
-        Ok(Plaintext { poly, level })
+        Ok(Plaintext { poly, level, modulus: self.params.modulus() })
     }
 
     /// Fails unless the integers fit.

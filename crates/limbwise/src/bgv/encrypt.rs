@@ -83,8 +83,10 @@ fn finish<D: Device>(
     zero: [D::Poly; 2],
     encryption: Encryption,
 ) -> Ciphertext<D> {
+    let params = &params.at(plain.modulus);
     let [mut c0, c1] = zero.map(|half| times(dev, half, params.t()));
     dev.add_assign(&mut c0, &plain.poly);
     dev.scrub();
-    Ciphertext { parts: vec![c0, c1], level: plain.level, factor: 1, noise: NoiseBound::fresh(params, encryption) }
+    let (noise, modulus) = (NoiseBound::fresh(params, encryption), plain.modulus);
+    Ciphertext { parts: vec![c0, c1], level: plain.level, factor: 1, noise, modulus }
 }

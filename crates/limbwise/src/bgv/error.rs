@@ -46,6 +46,38 @@ pub enum BgvError {
         "the noise fills the modulus, so the decrypted values are no message (wrong key, or a ciphertext damaged or computed with other keys)"
     )]
     Decrypted,
+    /// Residues modulo different plaintext moduli.
+    #[error(
+        "{op}: residues modulo plaintext moduli {left} and {right} of the set do not go together; combine those of one modulus"
+    )]
+    Modulus {
+        /// Name of the operation.
+        op: &'static str,
+        /// Index of the left operand's modulus.
+        left: usize,
+        /// Index of the right operand's modulus.
+        right: usize,
+    },
+    /// Integers modulo t where residues of wide integers are wanted, or the other way round.
+    #[error(
+        "{op} takes operands of one kind, integers modulo t or 64-bit words, and of words only sums, differences and products: encrypt both alike"
+    )]
+    Mixed {
+        /// Name of the operation.
+        op: &'static str,
+    },
+    /// Integers that the residues modulo all plaintext moduli do not tell apart.
+    #[error(
+        "{op} could give integers of {bits:.1} bits, and the plaintext moduli of this set tell apart {room:.1} bits: a result might wrap round their product; choose a set with more moduli (limbwise params show), or decrypt in between"
+    )]
+    Magnitude {
+        /// Name of the operation.
+        op: &'static str,
+        /// log₂ of the largest absolute value of a result.
+        bits: f64,
+        /// log₂ of the largest absolute value that is told apart.
+        room: f64,
+    },
     /// Parameters without special primes.
     #[error(
         "{op} needs an evaluation key, and these parameters have no special primes: choose a preset that has (limbwise params show)"

@@ -52,9 +52,14 @@ impl<'a, D: Device> Evaluator<'a, D> {
         self.params
     }
 
+    /// The parameters seen with the plaintext modulus of a ciphertext.
+    pub(crate) fn of(&self, a: &Ciphertext<D>) -> BgvParams {
+        self.params.at(a.modulus)
+    }
+
     /// The rounding of every division: to a multiple of t, so that messages stay exact.
-    pub(crate) fn rounding(&self) -> DivisionRounding {
-        DivisionRounding::MultipleOf(self.params.t())
+    pub(crate) fn rounding(&self, a: &Ciphertext<D>) -> DivisionRounding {
+        DivisionRounding::MultipleOf(self.of(a).t())
     }
 
     /// `a + b`: levels must be equal, degrees may differ. Where factors differ, both operands are multiplied by
@@ -79,7 +84,7 @@ impl<'a, D: Device> Evaluator<'a, D> {
         if a.parts.len() != b.parts.len() && a.batch() != b.batch() {
             return Err(ShapeError::Batch { op, left: a.batch(), right: b.batch() }.into());
         }
-        let t = self.params.t();
+        let t = self.of(a).t();
         let [left, right] = align_factors(t, [a.factor, b.factor], [a.noise, b.noise]);
         let noise = scale_noise(a.noise, left).sum(scale_noise(b.noise, right));
         self.fits(op, noise, a.level)?;
@@ -95,7 +100,7 @@ impl<'a, D: Device> Evaluator<'a, D> {
             (None, y) => self.scale(y.expect("one operand has part i"), right, a.level),
         };
         let parts = (0..a.parts.len().max(b.parts.len())).map(part).collect();
-        Ok(Ciphertext { parts, level: a.level, factor: t.mul(a.factor, t.from_i64(left)), noise })
+        Ok(Ciphertext { parts, factor: t.mul(a.factor, t.from_i64(left)), noise, ..*a })
     }
 
     /// `−a`.
@@ -112,8 +117,9 @@ impl<'a, D: Device> Evaluator<'a, D> {
     pub fn add_plain(&self, a: &Ciphertext<D>, p: &Plaintext<D>) -> Result<Ciphertext<D>> {
         plain_goes("add_plain", a, p, false)?;
         // The plaintext is multiplied by the ciphertext's factor, so that both carry it.
-        let factor = self.params.t().centered(a.factor);
-        let noise = a.noise.sum(scale_noise(NoiseBound::plaintext(self.params), factor));
+        let params = self.of(a);
+        let factor = params.t().centered(a.factor);
+        let noise = a.noise.sum(scale_noise(NoiseBound::plaintext(&params), factor));
         self.fits("add_plain", noise, a.level)?;
         let mut parts = a.parts.clone();
         parts[0] = self.dev.add(&parts[0], &self.scale(&p.poly, factor, a.level));
@@ -134,7 +140,7 @@ impl<'a, D: Device> Evaluator<'a, D> {
     /// As [`Self::add`].
     pub fn mul_plain(&self, a: &Ciphertext<D>, p: &Plaintext<D>) -> Result<Ciphertext<D>> {
         plain_goes("mul_plain", a, p, true)?;
-        let noise = a.noise.product(NoiseBound::plaintext(self.params));
+        let noise = a.noise.product(NoiseBound::plaintext(&self.of(a)));
         self.fits("mul_plain", noise, a.level)?;
         let _region = self.dev.region("mul_plain", 0);
         let parts = a.parts.iter().map(|c| self.dev.mul(c, &p.poly)).collect();
@@ -146,7 +152,7 @@ impl<'a, D: Device> Evaluator<'a, D> {
     /// # Errors
     /// [`BgvError::Noise`].
     pub fn mul_scalar(&self, a: &Ciphertext<D>, value: i64) -> Result<Ciphertext<D>> {
-        let t = self.params.t();
+        let t = self.of(a).t();
         let value = t.centered(t.from_i64(value));
         let noise = scale_noise(a.noise, value);
         self.fits("mul_scalar", noise, a.level)?;
@@ -159,7 +165,7 @@ impl<'a, D: Device> Evaluator<'a, D> {
     /// # Errors
     /// [`BgvError::Noise`].
     pub fn add_scalar(&self, a: &Ciphertext<D>, value: i64) -> Result<Ciphertext<D>> {
-        let t = self.params.t();
+        let t = self.of(a).t();
         let value = t.centered(t.mul(t.from_i64(value), a.factor));
         let noise = a.noise.sum(NoiseBound::constant(value));
         self.fits("add_scalar", noise, a.level)?;
@@ -178,7 +184,7 @@ impl<'a, D: Device> Evaluator<'a, D> {
         let noise = a.noise.product(b.noise);
         self.fits("multiply", noise, a.level)?;
         let parts = operations::product(self.dev, left, right);
-        Ok(Ciphertext { parts, level: a.level, factor: self.params.t().mul(a.factor, b.factor), noise })
+        Ok(Ciphertext { parts, factor: self.of(a).t().mul(a.factor, b.factor), noise, ..*a })
     }
 
     /// `a ⊙ a`, with one ring product fewer than [`Self::multiply`].
@@ -190,7 +196,7 @@ impl<'a, D: Device> Evaluator<'a, D> {
         let noise = a.noise.product(a.noise);
         self.fits("square", noise, a.level)?;
         let parts = operations::square(self.dev, halves);
-        Ok(Ciphertext { parts, level: a.level, factor: self.params.t().mul(a.factor, a.factor), noise })
+        Ok(Ciphertext { parts, factor: self.of(a).t().mul(a.factor, a.factor), noise, ..*a })
     }
 
     /// Three polynomials → two, by the relinearization key. A ciphertext of two is returned unchanged.
@@ -230,11 +236,11 @@ impl<'a, D: Device> Evaluator<'a, D> {
         if level == a.level {
             return Ok(a.clone());
         }
-        let noise = a.noise.divided(self.params, LevelDrop { from: a.level, to: level }, a.parts.len());
+        let noise = a.noise.divided(&self.of(a), LevelDrop { from: a.level, to: level }, a.parts.len());
         self.fits(op, noise, level)?;
-        let (rounding, to) = (self.rounding(), self.params.rlwe().basis(level));
+        let (rounding, to) = (self.rounding(a), self.params.rlwe().basis(level));
         let parts = a.parts.iter().map(|p| rounding.divide(self.dev, p, to)).collect();
-        Ok(Ciphertext { parts, level, factor: self.switched_factor(a, level), noise })
+        Ok(Ciphertext { parts, level, factor: self.switched_factor(a, level), noise, ..*a })
     }
 
     /// Drops the primes above `level` without dividing: message, factor and noise stay.
@@ -254,14 +260,15 @@ impl<'a, D: Device> Evaluator<'a, D> {
     pub(crate) fn switched_noise(&self, a: &Ciphertext<D>, level: usize) -> NoiseBound {
         let levels = LevelDrop { from: a.level, to: level };
         match a.parts.len() {
-            3 if self.params.switches_keys() => a.noise.relinearized(self.params, levels),
-            parts if level < a.level => a.noise.divided(self.params, levels, parts),
+            3 if self.params.switches_keys() => a.noise.relinearized(&self.of(a), levels),
+            parts if level < a.level => a.noise.divided(&self.of(a), levels, parts),
             _ => a.noise,
         }
     }
 
     fn switched_factor(&self, a: &Ciphertext<D>, level: usize) -> u64 {
-        self.params.t().mul(a.factor, self.params.switched_factor(a.level, level))
+        let params = self.of(a);
+        params.t().mul(a.factor, params.switched_factor(a.level, level))
     }
 
     fn relinearize_to(&self, op: &'static str, a: &Ciphertext<D>, level: usize) -> Result<Ciphertext<D>> {
@@ -270,8 +277,8 @@ impl<'a, D: Device> Evaluator<'a, D> {
         let noise = self.switched_noise(a, level);
         self.fits(op, noise, level)?;
         let (rlwe, levels) = (self.params.rlwe(), LevelDrop { from: a.level, to: level });
-        let parts = operations::relinearize(self.dev, rlwe, [c0, c1, c2], &key, levels, self.rounding())?;
-        Ok(Ciphertext { parts, level, factor: self.switched_factor(a, level), noise })
+        let parts = operations::relinearize(self.dev, rlwe, [c0, c1, c2], &key, levels, self.rounding(a))?;
+        Ok(Ciphertext { parts, level, factor: self.switched_factor(a, level), noise, ..*a })
     }
 
     /// The named key, prepared for ciphertexts at `level`.
@@ -309,7 +316,7 @@ impl<'a, D: Device> Evaluator<'a, D> {
     /// largest of theirs.
     ///
     /// # Errors
-    /// [`LevelError`] or [`ShapeError::Degree`] if they differ.
+    /// [`LevelError`], [`ShapeError::Degree`] or [`BgvError::Modulus`] if they differ.
     ///
     /// # Panics
     /// If the list is empty or the factors differ: the ciphertexts of one computation share one factor.
@@ -324,6 +331,7 @@ impl<'a, D: Device> Evaluator<'a, D> {
             if got != wanted {
                 return Err(ShapeError::Degree { op, got, wanted, next: "relinearize all" }.into());
             }
+            same_modulus(op, first.modulus, c.modulus)?;
             assert!(c.factor == first.factor, "ciphertexts of one batch have one factor");
         }
         let part = |i: usize| self.dev.stack(&ciphertexts.iter().map(|c| &c.parts[i]).collect::<Vec<_>>());
@@ -379,7 +387,12 @@ fn align_factors(t: Modulus, [left, right]: [u64; 2], noise: [NoiseBound; 2]) ->
     [best.0, best.1]
 }
 
+pub(crate) fn same_modulus(op: &'static str, left: usize, right: usize) -> Result<()> {
+    if left == right { Ok(()) } else { Err(BgvError::Modulus { op, left, right }.into()) }
+}
+
 fn same_shape<D: Device>(op: &'static str, a: &Ciphertext<D>, b: &Ciphertext<D>) -> Result<()> {
+    same_modulus(op, a.modulus, b.modulus)?;
     let (left, right) = (a.level, b.level);
     if left != right {
         return Err(LevelError::Mismatch { op, left, right }.into());
@@ -392,6 +405,7 @@ fn same_shape<D: Device>(op: &'static str, a: &Ciphertext<D>, b: &Ciphertext<D>)
 }
 
 fn plain_goes<D: Device>(op: &'static str, a: &Ciphertext<D>, p: &Plaintext<D>, may_grow: bool) -> Result<()> {
+    same_modulus(op, a.modulus, p.modulus)?;
     let (left, right) = (a.level, p.level);
     if left != right {
         return Err(LevelError::Mismatch { op, left, right }.into());

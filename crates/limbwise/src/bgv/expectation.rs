@@ -31,6 +31,7 @@ pub struct BgvExpectation {
     parts: usize,
     factor: u64,
     noise: super::noise::NoiseBound,
+    modulus: usize,
 }
 
 #[cfg(feature = "client")]
@@ -38,9 +39,10 @@ impl BgvExpectation {
     /// The expectation of a recorded result, which holds no words.
     #[must_use]
     pub fn of<D: Device>(params: &BgvParams, recorded: &Ciphertext<D>) -> Self {
-        let Ciphertext { parts, level, factor, noise } = recorded;
+        let Ciphertext { parts, level, factor, noise, modulus } = recorded;
         let (batch, parts) = (recorded.batch(), parts.len());
-        Self { params: params.clone(), level: *level, batch, parts, factor: *factor, noise: *noise }
+        let (params, modulus) = (params.clone(), *modulus);
+        Self { params, level: *level, batch, parts, factor: *factor, noise: *noise, modulus }
     }
 
     /// Replaces what the ciphertext claims about itself by what is expected.
@@ -58,6 +60,7 @@ impl BgvExpectation {
             ("level", got.level as u64, self.level as u64),
             ("number of polynomials", got.parts.len() as u64, self.parts as u64),
             ("factor", got.factor, self.factor),
+            ("plaintext modulus", got.modulus as u64, self.modulus as u64),
         ];
         for (field, got, wanted) in whole {
             if got != wanted {
@@ -99,13 +102,13 @@ impl<D: Device> Ciphertext<D> {
     /// The same ciphertext with its polynomials in `domain`.
     #[must_use]
     pub fn in_domain(self, dev: &D, domain: Domain) -> Self {
-        let Self { parts, level, factor, noise } = self;
+        let Self { parts, level, factor, noise, modulus } = self;
         let transformed = |part: D::Poly| match (limbwise_device::Handle::shape(&part).domain, domain) {
             (Domain::Eval, Domain::Coeff) => dev.intt(part),
             (Domain::Coeff, Domain::Eval) => dev.ntt(part),
             _ => part,
         };
-        Self { parts: parts.into_iter().map(transformed).collect(), level, factor, noise }
+        Self { parts: parts.into_iter().map(transformed).collect(), level, factor, noise, modulus }
     }
 }
 

@@ -7,7 +7,7 @@ use super::{
     ciphertext::Ciphertext,
     encoder::Encoder,
     error::BgvError,
-    evaluator::{Evaluator, linear},
+    evaluator::{Evaluator, linear, same_modulus},
     noise::NoiseBound,
     params::BgvParams,
 };
@@ -21,6 +21,8 @@ use limbwise_math::galois::GaloisElement;
 /// A map encoded on a device.
 pub struct LinearTransform<D: Device> {
     level: usize,
+    /// Index of the plaintext modulus that its entries are encoded for.
+    modulus: usize,
     /// Rotations of the input (baby steps).
     babies: Vec<usize>,
     /// Rotations of the inner sums (giant steps) with the terms of each.
@@ -94,7 +96,7 @@ impl<D: Device> LinearTransform<D> {
                 _ => giants.push((giant, vec![(baby, plain.poly)])),
             }
         }
-        Ok(Self { level, babies, giants })
+        Ok(Self { level, modulus: encoder.params().modulus(), babies, giants })
     }
 
     /// The highest level of ciphertexts that it maps.
@@ -144,6 +146,7 @@ impl<D: Device> Evaluator<'_, D> {
         if a.level > map.level {
             return Err(LevelError::Above { op, wanted: a.level, level: map.level }.into());
         }
+        same_modulus(op, a.modulus, map.modulus)?;
         let noise = self.mapped_noise(a, map);
         self.fits(op, noise, a.level)?;
         for (name, level) in map.requirements(self.params, a.level) {
@@ -180,15 +183,15 @@ impl<D: Device> Evaluator<'_, D> {
     }
 
     fn group_noise(&self, a: &Ciphertext<D>, terms: usize) -> NoiseBound {
-        let baby = a.noise.after_key_switch(self.params, a.level);
+        let baby = a.noise.after_key_switch(&self.of(a), a.level);
         let count = NoiseBound::constant(i64::try_from(terms).unwrap_or(i64::MAX));
-        baby.product(NoiseBound::plaintext(self.params)).product(count)
+        baby.product(NoiseBound::plaintext(&self.of(a))).product(count)
     }
 
     /// The noise bound after a map.
     fn mapped_noise(&self, a: &Ciphertext<D>, map: &LinearTransform<D>) -> NoiseBound {
         let groups =
-            map.giants.iter().map(|(_, terms)| self.group_noise(a, terms.len()).after_key_switch(self.params, a.level));
+            map.giants.iter().map(|(_, terms)| self.group_noise(a, terms.len()).after_key_switch(&self.of(a), a.level));
         groups.reduce(NoiseBound::sum).unwrap_or(a.noise)
     }
 }

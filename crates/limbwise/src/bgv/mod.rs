@@ -5,11 +5,11 @@
 //! as a rounding ([`DivisionRounding::MultipleOf`](crate::rlwe::DivisionRounding), ADR 89).
 //!
 //! Enters: parameters with a plaintext modulus, presets, encoding, encryption, the explicit evaluator, automatic modulus
-//! switching by a bound on the noise, linear maps.
+//! switching by a bound on the noise, linear maps, integers wider than a plaintext modulus.
 //! Stays out: kernels, key generation, workloads.
 //!
 //! Read in this order: [`params`], [`mod@presets`], [`ciphertext`], [`encoder`], [`noise`], [`evaluator`], [`rotation`],
-//! [`linear`], [`auto`], [`error`], and for clients `encrypt`, `decrypt`.
+//! [`linear`], [`auto`], [`wide`], [`error`], and for clients `encrypt`, `decrypt`.
 
 pub mod auto;
 pub mod ciphertext;
@@ -26,6 +26,7 @@ pub mod noise;
 pub mod params;
 pub mod presets;
 pub mod rotation;
+pub mod wide;
 
 pub use auto::Auto;
 pub use ciphertext::{Ciphertext, CiphertextShape, Plaintext};
@@ -44,3 +45,4 @@ pub use linear::LinearTransform;
 pub use noise::Encryption;
 pub use params::{BgvLiteral, BgvParams};
 pub use presets::{BgvPreset, preset, presets};
+pub use wide::{Magnitude, Residues, Wide};

@@ -23,8 +23,12 @@ fn default_dnum() -> usize {
 pub struct BgvLiteral {
     /// log₂ of the ring degree, 10 … 17.
     pub log_n: u32,
-    /// t: a prime that is 1 modulo 2N, below 2^32.
+    /// t: a prime that is 1 modulo 2N, below 2^50.
     pub plaintext_modulus: u64,
+    /// More plaintext moduli of the same kind: ciphertexts modulo each share ring and keys, and integers modulo the
+    /// product of all are their residues ([`Residues`](super::Residues)).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub more_moduli: Vec<u64>,
     /// The primes of each level, level 0 first: modulus switching from level ℓ drops the primes of `levels[ℓ]`.
     pub levels: Vec<Vec<PrimeChoice>>,
     /// The special primes P of key switching. If empty, there are no evaluation keys: no relinearization, no rotation.
@@ -55,6 +59,7 @@ impl BgvLiteral {
         Self {
             log_n,
             plaintext_modulus,
+            more_moduli: Vec::new(),
             levels: bits.iter().map(|&b| vec![PrimeChoice::Bits(b)]).collect(),
             special: special.iter().map(|&b| PrimeChoice::Bits(b)).collect(),
             dnum,
@@ -66,54 +71,83 @@ impl BgvLiteral {
     }
 }
 
-/// A checked set; clones share it.
+/// A checked set, seen with one of its plaintext moduli; clones share it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct BgvParams(Arc<Inner>);
+pub struct BgvParams {
+    shared: Arc<Inner>,
+    /// Index of the plaintext modulus t.
+    modulus: usize,
+}
+
+/// Most plaintext moduli of a set.
+pub const MOST_MODULI: usize = 16;
 
 #[derive(Debug, PartialEq)]
 struct Inner {
     literal: BgvLiteral,
     rlwe: Params,
-    t: Modulus,
+    moduli: Vec<Modulus>,
 }
 
 impl BgvParams {
-    /// Chooses primes (the largest free ones below 2^bits, never t) and checks every field.
+    /// Chooses primes (the largest free ones below 2^bits, never a plaintext modulus) and checks every field.
     ///
     /// # Errors
     /// [`ParamsError`] with the field, its value and the values allowed.
     pub fn new(literal: &BgvLiteral) -> Result<Self, ParamsError> {
-        let t = checked_modulus(literal)?;
+        let moduli = checked_moduli(literal)?;
         let rlwe = Params::with_or_without_keys(&chosen(literal)?)?;
-        if rlwe.ring().spec().primes.contains(&t.value()) {
+        if let Some(t) = moduli.iter().find(|t| rlwe.ring().spec().primes.contains(&t.value())) {
             let wanted = "primes other than the plaintext modulus".into();
             return Err(ParamsError::Range { field: "levels and special", got: t.value().to_string(), wanted });
         }
-        Ok(Self(Arc::new(Inner { literal: literal.clone(), rlwe, t })))
+        Ok(Self { shared: Arc::new(Inner { literal: literal.clone(), rlwe, moduli }), modulus: 0 })
+    }
+
+    /// The same set seen with another of its plaintext moduli.
+    ///
+    /// # Panics
+    /// If there is no such modulus.
+    #[must_use]
+    pub fn at(&self, modulus: usize) -> Self {
+        assert!(modulus < self.moduli().len(), "plaintext modulus {modulus} of {}", self.moduli().len());
+        Self { shared: self.shared.clone(), modulus }
+    }
+
+    /// All plaintext moduli, the first one first.
+    #[must_use]
+    pub fn moduli(&self) -> &[Modulus] {
+        &self.shared.moduli
+    }
+
+    /// Index of the plaintext modulus that the set is seen with; 0 unless [`Self::at`] says another.
+    #[must_use]
+    pub fn modulus(&self) -> usize {
+        self.modulus
     }
 
     /// The literal it was made from.
     #[must_use]
     pub fn literal(&self) -> &BgvLiteral {
-        &self.0.literal
+        &self.shared.literal
     }
 
     /// The part shared by all RLWE schemes: ring, levels, digits, security. Keys are made for these parameters.
     #[must_use]
     pub fn rlwe(&self) -> &Params {
-        &self.0.rlwe
+        &self.shared.rlwe
     }
 
-    /// The plaintext modulus.
+    /// The plaintext modulus that the set is seen with.
     #[must_use]
     pub fn t(&self) -> Modulus {
-        self.0.t
+        self.shared.moduli[self.modulus]
     }
 
     /// Integers in a message: N, in two rows.
     #[must_use]
     pub fn slots(&self) -> usize {
-        self.0.rlwe.ring().n()
+        self.shared.rlwe.ring().n()
     }
 
     /// Integers in a row: N/2.
@@ -131,19 +165,19 @@ impl BgvParams {
     /// Level of a fresh ciphertext.
     #[must_use]
     pub fn top_level(&self) -> usize {
-        self.0.rlwe.top_level()
+        self.shared.rlwe.top_level()
     }
 
     /// Whether there are special primes, and so evaluation keys.
     #[must_use]
     pub fn switches_keys(&self) -> bool {
-        !self.0.rlwe.special().is_empty()
+        !self.shared.rlwe.special().is_empty()
     }
 
     /// Result of the security check.
     #[must_use]
     pub fn security(&self) -> &SecurityReport {
-        self.0.rlwe.security()
+        self.shared.rlwe.security()
     }
 
     /// The inverse modulo t of the product of the primes between two levels: modulus switching multiplies the factor by
@@ -159,18 +193,35 @@ impl BgvParams {
     }
 }
 
-/// The plaintext modulus, checked.
-fn checked_modulus(literal: &BgvLiteral) -> Result<Modulus, ParamsError> {
-    let (t, log_n) = (literal.plaintext_modulus, literal.log_n);
-    let in_range = (10..=17).contains(&log_n) && (3..1 << 32).contains(&t);
+/// The plaintext moduli, checked.
+fn checked_moduli(literal: &BgvLiteral) -> Result<Vec<Modulus>, ParamsError> {
+    let more = &literal.more_moduli;
+    if more.len() >= MOST_MODULI {
+        let wanted = format!("at most {} beside the first", MOST_MODULI - 1);
+        return Err(ParamsError::Range { field: "more_moduli", got: format!("{} moduli", more.len()), wanted });
+    }
+    let mut moduli = vec![checked_modulus("plaintext_modulus", literal.plaintext_modulus, literal.log_n)?];
+    for &t in more {
+        let modulus = checked_modulus("more_moduli", t, literal.log_n)?;
+        if moduli.contains(&modulus) {
+            let wanted = "plaintext moduli that differ".into();
+            return Err(ParamsError::Range { field: "more_moduli", got: t.to_string(), wanted });
+        }
+        moduli.push(modulus);
+    }
+    Ok(moduli)
+}
+
+fn checked_modulus(field: &'static str, t: u64, log_n: u32) -> Result<Modulus, ParamsError> {
+    let in_range = (10..=17).contains(&log_n) && (3..1 << 50).contains(&t);
     if in_range && is_prime(t) && t % (2 << log_n) == 1 {
         return Ok(Modulus::new(t));
     }
     let wanted = format!(
-        "a prime below 2^32 that is 1 modulo 2N = 2^{}, such as 65537 for N up to 2^15",
+        "a prime below 2^50 that is 1 modulo 2N = 2^{}, such as 65537 for N up to 2^15",
         log_n.saturating_add(1)
     );
-    Err(ParamsError::Range { field: "plaintext_modulus", got: t.to_string(), wanted })
+    Err(ParamsError::Range { field, got: t.to_string(), wanted })
 }
 
 /// The RLWE literal with every prime chosen. Its scale is unused: BGV has none.
@@ -181,6 +232,7 @@ fn chosen(literal: &BgvLiteral) -> Result<ParamsLiteral, ParamsError> {
     };
     let mut used: Vec<u64> = literal.levels.iter().flatten().chain(&literal.special).filter_map(exact).collect();
     used.push(literal.plaintext_modulus);
+    used.extend(&literal.more_moduli);
     let mut choose = |choice: &PrimeChoice| match *choice {
         PrimeChoice::Bits(bits @ 20..=61) => {
             let prime = ntt_primes_below(literal.log_n, bits, 1, &used)?[0];

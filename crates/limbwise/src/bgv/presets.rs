@@ -2,6 +2,7 @@
 
 use super::params::{BgvLiteral, BgvParams};
 use crate::params::{ParamsError, Standard};
+use limbwise_math::prime::ntt_primes_below;
 
 /// A frozen parameter set.
 #[derive(Clone, Debug)]
@@ -19,8 +20,8 @@ pub struct BgvPreset {
     pub literal: BgvLiteral,
 }
 
-/// All presets: sets with the widest primes, sets with primes below 2^32, then the sets of \[DRA\]; each group smallest
-/// first.
+/// All presets: sets with the widest primes, sets for integers of 64 bits, sets with primes below 2^32, then the sets of
+/// \[DRA\]; each group smallest first.
 #[must_use]
 pub fn presets() -> Vec<BgvPreset> {
     let dramatic = [
@@ -36,7 +37,7 @@ pub fn presets() -> Vec<BgvPreset> {
             BgvLiteral::chain(16, 786_433, &[[32; 32].as_slice(), &[31; 7]].concat(), &[], 1),
         ),
     ];
-    [&wide()[..], &narrow(), &dramatic].concat()
+    [&wide()[..], &words(), &narrow(), &dramatic].concat()
 }
 
 fn preset_of(name: &'static str, depth: usize, purpose: &'static str, literal: BgvLiteral) -> BgvPreset {
@@ -63,6 +64,22 @@ fn wide() -> Vec<BgvPreset> {
 
 fn totals() -> BgvLiteral {
     BgvLiteral::chain(13, 1_073_479_681, &[44; 3], &[45], 3)
+}
+
+/// Sets for integers of 64 bits: residues modulo several plaintext moduli. Few large moduli are best: a product takes
+/// twice their bits and 26 more, whatever they are. They encrypt under the secret key.
+fn words() -> Vec<BgvPreset> {
+    let moduli =
+        |log_n, bits, count| ntt_primes_below(log_n, bits, count, &[]).expect("there are hundreds of such primes");
+    let of = |all: &[u64], set: BgvLiteral| BgvLiteral { more_moduli: all[1..].to_vec(), ..set };
+    let secret = |name, depth, purpose, literal| BgvPreset { secret: true, ..preset_of(name, depth, purpose, literal) };
+    let (four, eight) = (moduli(12, 34, 4), moduli(13, 33, 8));
+    let chain = BgvLiteral::chain;
+    let [n12, n13] = [chain(12, four[0], &[50; 2], &[], 1), chain(13, eight[0], &[50; 3], &[50], 3)];
+    vec![
+        secret("zn64-n12", 1, "one product of 64-bit integers, sums of 64; 4096 integers", of(&four, n12)),
+        secret("zn64-n13", 2, "products of four 64-bit integers; 8192 integers", of(&eight, n13)),
+    ]
 }
 
 /// Sets for GPUs and DPUs, whose words have 32 bits.

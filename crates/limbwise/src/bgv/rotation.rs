@@ -46,9 +46,9 @@ impl<D: Device> Evaluator<'_, D> {
     fn galois(&self, op: &'static str, a: &Ciphertext<D>, g: GaloisElement) -> Result<Ciphertext<D>> {
         let halves = linear(op, a)?;
         let key = self.key(op, KeyName::Galois(g), a.level)?;
-        let noise = a.noise.after_key_switch(self.params, a.level);
+        let noise = a.noise.after_key_switch(&self.of(a), a.level);
         self.fits(op, noise, a.level)?;
-        let with = KeyedAutomorphism { op, g, key: &key, level: a.level, rounding: self.rounding() };
+        let with = KeyedAutomorphism { op, g, key: &key, level: a.level, rounding: self.rounding(a) };
         let parts = operations::apply_automorphism(self.dev, self.params.rlwe(), halves, &with)?;
         Ok(Ciphertext { parts, noise, ..*a })
     }

@@ -6,13 +6,13 @@
 //! Source: \[KPP22\]. Bootstrapping: see [`levels`](super::levels).
 
 use super::{
-    bootstrap::Bootstrapper,
+    bootstrap::{Bootstrapper, middle_monomial},
     ciphertext::{Ciphertext, Plaintext},
     encoder::{Encoder, Packing, slices},
     evaluator::Evaluator,
 };
 use crate::error::{BootstrapError, Result};
-use limbwise_device::Device;
+use limbwise_device::{Device, Shape};
 use num_complex::Complex64;
 
 /// An evaluator that manages levels and scales automatically.
@@ -235,6 +235,14 @@ impl<'a, D: Device> Auto<'a, D> {
         let terms: Vec<(f64, &Ciphertext<D>)> = dropped.iter().map(|(w, a)| (*w, a)).collect();
         self.eval.needs("weighted_sum", terms[0].1, 1)?;
         self.eval.combination("weighted_sum", &terms, self.scale(lowest).powi(2))
+    }
+
+    /// `i·a`, exactly and at no level.
+    #[must_use]
+    pub fn times_i(&self, a: &Ciphertext<D>) -> Ciphertext<D> {
+        let (dev, params) = (self.eval.device(), self.eval.params());
+        let unit = middle_monomial(dev, &Shape::eval(params.ring(), params.basis(a.level)));
+        self.eval.times_unit(a, &unit)
     }
 
     /// Rotates the slots to the left by `steps`.

@@ -37,6 +37,8 @@ pub struct Integers {
     /// The domain in which the program takes its polynomials: coefficient domain only if the program transforms them
     /// itself. Files always hold evaluation domain.
     pub domain: Domain,
+    /// Index of the plaintext modulus that its values are residues of: 0 unless the parameters have several.
+    pub modulus: usize,
 }
 
 /// Level and noise budget of a ciphertext.
@@ -113,8 +115,8 @@ impl Scheme for Bgv {
         key: Encryption,
     ) -> Result<Ciphertext<D>> {
         let Setup { dev, params, .. } = setup;
-        let Integers { batch, level, domain, .. } = *input;
-        Ok(Ciphertext::declared(dev, params, CiphertextShape { batch, level, domain }, key.into()))
+        let Integers { batch, level, domain, modulus, .. } = *input;
+        Ok(Ciphertext::declared(dev, &params.at(modulus), CiphertextShape { batch, level, domain }, key.into()))
     }
 
     fn in_input_domain<D: Device>(dev: &D, input: &Integers, ciphertext: Ciphertext<D>) -> Ciphertext<D> {
@@ -138,6 +140,7 @@ impl Scheme for Bgv {
             ("its batch", got.batch().to_string(), input.batch.to_string(), got.batch() == input.batch),
             ("its level", got.level.to_string(), input.level.to_string(), got.level == input.level),
             ("its number of polynomials", got.parts.len().to_string(), "2".into(), got.parts.len() == 2),
+            ("its plaintext modulus", got.modulus.to_string(), input.modulus.to_string(), got.modulus == input.modulus),
             ("its factor", got.factor.to_string(), "1".into(), got.factor == 1),
         ])
     }
@@ -172,7 +175,8 @@ fn fresh<D: Device>(
 ) -> Result<FreshCiphertext<D>> {
     let Setup { dev, encoder, params } = setup;
     let secret = with.secrets.expect("encryption under the secret key has it").rlwe();
-    Ok(encrypt_seeded_from(dev, params, secret, &encoder.encode(dev, clear.values, clear.input.level)?, seed))
+    let plain = encoder.at(clear.input.modulus).encode(dev, clear.values, clear.input.level)?;
+    Ok(encrypt_seeded_from(dev, params, secret, &plain, seed))
 }
 
 #[cfg(feature = "client")]
@@ -204,7 +208,7 @@ impl ClientScheme for Bgv {
             Encryption::SecretKey => Ok(fresh(setup, with, clear, seed)?.ciphertext.in_domain(dev, input.domain)),
             Encryption::PublicKey => {
                 let public = with.public.expect("encryption under the public key has it");
-                let plain = encoder.encode(dev, values, input.level)?;
+                let plain = encoder.at(input.modulus).encode(dev, values, input.level)?;
                 Ok(encrypt_from(dev, params, public, &plain, seed).in_domain(dev, input.domain))
             }
         }

@@ -88,15 +88,25 @@ struct CiphertextHeader {
     seeded: bool,
     /// Factor of the message, modulo t.
     factor: u64,
+    /// Index of the plaintext modulus; absent for the first.
+    #[serde(default, skip_serializing_if = "is_first")]
+    modulus: usize,
     /// Noise bound in bits.
     #[serde(deserialize_with = "limbwise_math::finite::field")]
     noise_bits: f64,
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+fn is_first(modulus: &usize) -> bool {
+    *modulus == 0
+}
+
 impl CiphertextHeader {
     fn check(&self, params: &BgvParams) -> Result<(), WireError> {
-        let Self { level, batch, parts, seeded, factor, noise_bits } = *self;
-        let (top, t) = (params.top_level(), params.t().value());
+        let Self { level, batch, parts, seeded, factor, modulus, noise_bits } = *self;
+        let (top, moduli) = (params.top_level(), params.moduli());
+        let t = moduli.get(modulus).map_or(0, |t| t.value());
+        check(t != 0, "modulus", modulus, format!("0 to {}", moduli.len() - 1))?;
         check(level <= top, "level", level, format!("at most {top}"))?;
         check((1..=MOST_BATCH).contains(&batch), "batch", batch, format!("1 to {MOST_BATCH}"))?;
         Parts { count: parts, seeded }.check()?;
@@ -143,10 +153,10 @@ fn write<W: Write, D: HostRead>(
     seed: Option<&Seed>,
     origin: &Origin,
 ) -> Result<W> {
-    let Ciphertext { parts, level, factor, noise } = ciphertext;
-    let (level, factor, noise_bits) = (*level, *factor, noise.bits());
+    let Ciphertext { parts, level, factor, noise, modulus } = ciphertext;
+    let (level, factor, noise_bits, modulus) = (*level, *factor, noise.bits(), *modulus);
     let (batch, seeded) = (ciphertext.batch(), seed.is_some());
-    let header = CiphertextHeader { level, batch, parts: parts.len(), seeded, factor, noise_bits };
+    let header = CiphertextHeader { level, batch, parts: parts.len(), seeded, factor, modulus, noise_bits };
     header.check(params)?;
     let out = Writer::begin(out, FileKind::BgvCiphertext, bgv_fingerprint(params), origin, &header)?;
     write_parts(out, dev, parts, seed)
@@ -180,11 +190,11 @@ fn read<S: Source, D: Device>(source: S, dev: &D, params: &BgvParams) -> Result<
     file.expect_of(FileKind::BgvCiphertext, bgv_fingerprint(params))?;
     let header: CiphertextHeader = file.header()?;
     header.check(params)?;
-    let CiphertextHeader { level, batch, parts, seeded, factor, noise_bits } = header;
+    let CiphertextHeader { level, batch, parts, seeded, factor, modulus, noise_bits } = header;
     let rlwe = params.rlwe();
     let shape = Shape::eval(rlwe.ring(), rlwe.basis(level)).with_batch(batch);
     let (mut parts, seed) = Parts { count: parts, seeded }.read(&file, dev, &shape)?;
-    let grown = |seed: &Seed| times(dev, dev.expand_seed(&shape, Role::Ciphertext, seed), params.t());
+    let grown = |seed: &Seed| times(dev, dev.expand_seed(&shape, Role::Ciphertext, seed), params.at(modulus).t());
     parts.extend(seed.as_ref().map(grown));
-    Ok((Ciphertext { parts, level, factor, noise: NoiseBound::of_bits(noise_bits) }, seed))
+    Ok((Ciphertext { parts, level, factor, noise: NoiseBound::of_bits(noise_bits), modulus }, seed))
 }

@@ -8,3 +8,5 @@ mod depth;
 mod noise;
 #[cfg(test)]
 mod operations;
+#[cfg(test)]
+mod wide;

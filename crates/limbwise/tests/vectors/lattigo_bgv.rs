@@ -38,7 +38,7 @@ fn bgv_of_another_library() {
     };
     let parts = vec![part("bgv_x_c0"), part("bgv_x_c1")];
     let noise = NoiseBound::fresh(&params, Encryption::Public);
-    let ciphertext = Ciphertext { parts, level: params.top_level(), factor: 1, noise };
+    let ciphertext = Ciphertext { parts, level: params.top_level(), factor: 1, noise, modulus: 0 };
     assert_eq!(decrypt(&dev, &encoder, &secret, &ciphertext).unwrap().concat(), x);
     // Their encoding is ours times t⁻¹, as a polynomial.
     let encoded = encoder.encode(&dev, &[x], params.top_level()).unwrap();

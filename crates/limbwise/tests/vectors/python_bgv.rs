@@ -31,7 +31,7 @@ fn bgv_by_the_definitions() {
         }))
     };
     let noise = NoiseBound::fresh(&params, Encryption::Secret);
-    let a = Ciphertext { parts: vec![part("c0"), part("c1")], level: 1, factor: 1, noise };
+    let a = Ciphertext { parts: vec![part("c0"), part("c1")], level: 1, factor: 1, noise, modulus: 0 };
     assert_eq!(decrypt(&dev, &encoder, &secret, &a).unwrap().concat(), slots);
     let keys = KeySet::new(params.rlwe(), Vec::new());
     let square = Evaluator::new(&dev, &params, &keys).square(&a).unwrap();

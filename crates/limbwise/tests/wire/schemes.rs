@@ -66,7 +66,7 @@ pub(crate) fn messages(batch: usize) -> Messages {
 }
 
 pub(crate) fn integers(batch: usize, domain: Domain) -> Integers {
-    Integers { name: "counts".into(), batch, level: 1, domain }
+    Integers { name: "counts".into(), batch, level: 1, domain, modulus: 0 }
 }
 
 /// Two vectors of slots.

@@ -9,6 +9,12 @@ fn text_of(name: &str) -> String {
     read("specs").or_else(|_| read("zoo")).unwrap()
 }
 
+/// A machine of each model, and one for TFHE: files of the zoo are all read alike.
+fn models() -> impl Iterator<Item = &'static str> {
+    let of_zoo = |name: &str| Spec::load(name).unwrap().model() == "composed" && !["ark", "strix"].contains(&name);
+    names().into_iter().filter(move |name| !of_zoo(name))
+}
+
 #[test]
 fn built_in_machines_are_complete() {
     for name in names() {
@@ -161,7 +167,7 @@ fn overrides_change_one_number() {
 #[test]
 fn the_ends_of_the_ranges_do_not_overflow() {
     let graph = crate::programs::rotations(2);
-    for name in names() {
+    for name in models() {
         let spec = Spec::load(name).unwrap();
         for field in spec.fields() {
             let key = &field.path;
@@ -303,7 +309,7 @@ fn the_documented_variant_is_read() {
 #[test]
 fn flipped_files_never_panic() {
     let graph = crate::programs::rotations(1);
-    for name in names() {
+    for name in models() {
         let text = text_of(name);
         // What a variant of everything would say.
         let fields = text.split("\n[").filter(|part| !part.contains("short_names]") && !part.contains("choices]"));

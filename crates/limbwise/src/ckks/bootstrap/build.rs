@@ -239,7 +239,7 @@ fn declared_constant<D: Wordless>(
 }
 
 /// X^(N/2), as values.
-fn middle_monomial<D: Device>(dev: &D, shape: &Shape) -> D::Poly {
+pub(crate) fn middle_monomial<D: Device>(dev: &D, shape: &Shape) -> D::Poly {
     let middle = shape.ring.n() / 2;
     let monomial = dev.upload(&shape.with_domain(Domain::Coeff), Role::Plaintext, &|_, row| {
         row.fill(0);

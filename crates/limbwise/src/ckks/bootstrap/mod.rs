@@ -17,6 +17,7 @@ mod slot_to_coeff;
 mod steps;
 mod transforms;
 
+pub(crate) use build::middle_monomial;
 pub use build::requirements;
 pub use plan::{BootstrapPlan, Content, HalvesAt, Rotations};
 pub use steps::Underway;

@@ -162,17 +162,17 @@ impl<D: Wordless> Means<D> for bgv::Evaluator<'_, D> {
 
     fn input(&self, operand: &Operand, domain: Domain) -> Self::Ciphertext {
         let parts = declared(self.device(), self.params().rlwe(), operand, domain);
-        bgv::Ciphertext { parts, level: operand.limbs - 1, factor: 1, noise: NoiseBound::of_bits(NOISE) }
+        bgv::Ciphertext { parts, level: operand.limbs - 1, factor: 1, noise: NoiseBound::of_bits(NOISE), modulus: 0 }
     }
 
     fn plaintext(&self, operand: &Operand) -> Self::Plaintext {
         let poly = plaintext(self.device(), self.params().rlwe(), operand);
-        bgv::Plaintext { poly, level: operand.limbs - 1 }
+        bgv::Plaintext { poly, level: operand.limbs - 1, modulus: 0 }
     }
 
     fn cut(&self, p: &Self::Plaintext, level: usize) -> Option<Self::Plaintext> {
         let poly = (p.level >= level).then(|| cut(self.device(), self.params().rlwe(), &p.poly, level))?;
-        Some(bgv::Plaintext { poly, level })
+        Some(bgv::Plaintext { poly, level, modulus: 0 })
     }
 
     fn lowered(&self, a: &Self::Ciphertext, level: usize) -> Result<Self::Ciphertext> {
