@@ -169,14 +169,14 @@ fn a_trace_computes_what_the_device_computes() {
     let outputs: Vec<_> = result.parts.iter().map(|part| part.node()).collect();
     let mut text = Vec::new();
     let written = fhetch::write(&mut text, &recorder.graph(), &recorder.constants(), &outputs).unwrap();
-    // Its inputs, in the order in which they were declared: ciphertexts, then keys.
+    // Its inputs, in the order in which they were declared: ciphertexts, then keys, of each digit the uniform half first.
     let words = |poly: &_| dev.download(poly).unwrap().chunks(N).map(<[u64]>::to_vec).collect::<Vec<_>>();
     let mut inputs: Vec<Vec<u64>> = [&a, &b].iter().flat_map(|c| c.parts.iter().flat_map(words)).collect();
     for (&name, &level) in &plan.required {
         for pair in keys.key("test", name, level).unwrap().pairs() {
-            inputs.extend(words(&pair.masked));
             let UniformHalf::Stored { poly, .. } = &pair.uniform else { panic!("stored") };
             inputs.extend(words(poly));
+            inputs.extend(words(&pair.masked));
         }
     }
     assert_eq!(written.inputs, inputs.len() as u64);
@@ -185,7 +185,8 @@ fn a_trace_computes_what_the_device_computes() {
     let got = execute(&text, &mut inputs.into_iter());
     let wanted: Vec<Vec<u64>> = wanted.parts.iter().flat_map(words).collect();
     assert_eq!(got.len(), wanted.len());
-    assert!(got == wanted, "residues differ");
+    let differ: Vec<usize> = (0..got.len()).filter(|&i| got[i] != wanted[i]).collect();
+    assert!(differ.is_empty(), "residues differ in rows {differ:?} of {}", got.len());
 }
 
 /// Files that NumPy's tools read come back as they were; the values in them are at the roots of FHETCH's interpreter.
