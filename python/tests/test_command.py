@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 
 if TYPE_CHECKING:
@@ -72,3 +73,39 @@ def test_a_server_of_the_package_plans_and_runs(tmp_path: Path) -> None:
         done = subprocess.run(client, cwd=tmp_path, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
     assert (tmp_path / "out" / "result-000.ct").exists()
+
+
+def test_ciphertexts_go_through_numpy(tmp_path: Path) -> None:
+    """Out as FHETCH's archive, through NumPy, back, and through the program: the decrypted results are compared."""
+    (tmp_path / "tiny.toml").write_text(TINY)
+    layer = ["linear", "--op", "matvec", "--rows", "4", "--cols", "4", "--preset", "tiny.toml"]
+    command(tmp_path, "keygen", *layer, "--client", "mine", "--server", "theirs")
+    command(tmp_path, "encrypt", "--client", "mine", "--out", "in")
+    like = "in/input-000.ct"
+    command(tmp_path, "convert", like, "--params", "theirs", "--out", "x.npz")
+    with np.load(tmp_path / "x.npz") as archive:
+        arrays = dict(archive)
+    n, moduli = 1 << 11, arrays["moduli"]
+    assert set(arrays) == {"moduli", "scale"} | {f"ct_{c}_limb_{i}" for c in (0, 1) for i in range(len(moduli))}
+    for i, q in enumerate(moduli):
+        assert q % (2 * n) == 1
+        for row in (arrays[f"ct_0_limb_{i}"], arrays[f"ct_1_limb_{i}"]):
+            assert row.shape == (n,)
+            assert row.max() < q
+    np.savez_compressed(tmp_path / "y.npz", **arrays)
+    (tmp_path / "in2").mkdir()
+    command(tmp_path, "convert", "y.npz", "--params", "theirs", "--like", like, "--out", "in2/input-000.ct")
+    command(tmp_path, "eval", "--server", "theirs", "--in", "in2", "--out", "results")
+    command(tmp_path, "decrypt", "--client", "mine", "--in", "results", "--inputs", "in2", "--out", "y.npy")
+    assert np.load(tmp_path / "y.npy").shape == (4,)
+    command(tmp_path, "convert", "theirs/evaluation.keys", "--params", "theirs", "--out", "keys")
+    halves = sorted((tmp_path / "keys").glob("galois*_d0_0.npz"))
+    with np.load(halves[0]) as half:
+        assert len(half["moduli"]) > len(moduli)
+    # Over other primes it is refused.
+    arrays["moduli"] = arrays["moduli"][::-1]
+    np.savez(tmp_path / "z.npz", **arrays)
+    start = [sys.executable, "-P", "-m", "limbwise", "convert", "z.npz", "--params", "theirs", "--like", like]
+    done = subprocess.run([*start, "--out", "z.ct"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "moduli: got" in done.stderr

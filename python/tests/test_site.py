@@ -2,6 +2,8 @@
 
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import limbwise as lw
@@ -92,3 +94,19 @@ def test_lessons_are_numbered_and_hold_no_outputs():
         assert all(not cell["outputs"] and cell["execution_count"] is None for cell in code), (
             f"{path.name}: clear its outputs (jupyter nbconvert --clear-output --inplace)"
         )
+
+
+def test_the_program_that_a_page_brings_gives_what_it_expects(tmp_path, monkeypatch):
+    page = (DOCS / "guide" / "bring-your-program.md").read_text()
+    example = page.split("<!-- example", 1)[1].split("<!-- end of the example -->")[0]
+    command = re.search(r"\$ limbwise (run .*?)\n```", example, re.DOTALL)[1].replace("\\\n", " ")
+    code = re.search(r"```python\n(.*?)```", example, re.DOTALL)[1]
+    monkeypatch.chdir(tmp_path)
+    exec(compile(code, "bring-your-program.md", "exec"), {})
+    words = [str(DOCS.parent / word) if word.endswith(".mlir") else word for word in command.split()]
+    start = [sys.executable, "-P", "-m", "limbwise", *words, "--json"]
+    done = subprocess.run(start, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["largest_error_to_expected"] < 1e-6
+    assert found["largest_error"] < 1e-6

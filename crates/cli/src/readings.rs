@@ -9,9 +9,10 @@ use limbwise_machines::Spec;
 use limbwise_runtime::{
     AnyDevice, Calibration, Plan, Recording,
     calibrate::{self, Degrees, degrees},
-    exchange::{heracles, replay},
+    exchange::{heracles, protobuf, replay},
     files,
     frontier::{Budget, Fastest, Row, Survey, Way, fastest_on, survey_prepared},
+    places::read_up_to,
     record,
 };
 use std::{
@@ -47,7 +48,7 @@ fn said_recorded(graph: &Graph, ways: usize, start: Instant) {
 }
 
 /// Reads a recorded program: a file of `limbwise record`, lines of JSON (docs/graph-format.md), or a program trace of
-/// HERACLES (.csv), which is recorded by this library's own operations.
+/// HERACLES (.csv, or .bin in protobuf), which is recorded by this library's own operations.
 ///
 /// # Errors
 /// [`Mistake`] for a file that cannot be read; what is wrong in it, with file, line and field.
@@ -57,6 +58,11 @@ pub(crate) fn read_graph(path: &Path) -> anyhow::Result<Graph> {
     let mut file = File::open(path).map_err(|e| wrong(&format!("cannot read: {e}")))?;
     if path.extension().is_some_and(|e| e == "csv") {
         let trace = heracles::read(BufReader::new(file)).map_err(|e| wrong(&e))?;
+        return replay(&trace).map_err(|e| wrong(&e).into());
+    }
+    if path.extension().is_some_and(|e| e == "bin") {
+        let bytes = read_up_to(path, protobuf::MOST_BYTES)?;
+        let trace = protobuf::decoded(&bytes).and_then(|message| protobuf::trace(&message)).map_err(|e| wrong(&e))?;
         return replay(&trace).map_err(|e| wrong(&e).into());
     }
     let mut first = [0];

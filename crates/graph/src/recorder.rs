@@ -33,6 +33,8 @@ struct State {
     graph: Graph,
     here: Here,
     region_ids: HashMap<(RegionId, Region, u32), RegionId>,
+    /// Constants of `scale_limbs` and `shift_limbs`, where they are kept.
+    constants: Option<HashMap<NodeId, Box<[u64]>>>,
     finished: bool,
 }
 
@@ -105,6 +107,26 @@ impl<D: Device> Recorder<D> {
     /// Starts recording the operations of `inner`.
     pub fn new(inner: D) -> Self {
         Self { inner, log: Log::default() }
+    }
+
+    /// The same recorder, keeping the constants that limbs are multiplied by and added to. A graph has no place for them,
+    /// because no cost depends on them.
+    #[must_use]
+    pub fn with_constants(self) -> Self {
+        lock(&self.log).constants = Some(HashMap::new());
+        self
+    }
+
+    /// The constants kept so far: of each node of `scale_limbs` or `shift_limbs`, one for each limb.
+    #[must_use]
+    pub fn constants(&self) -> HashMap<NodeId, Box<[u64]>> {
+        lock(&self.log).constants.clone().unwrap_or_default()
+    }
+
+    fn keep(&self, node: NodeId, constants: &[u64]) {
+        if let Some(kept) = &mut lock(&self.log).constants {
+            kept.insert(node, constants.into());
+        }
     }
 
     /// The inner device.
@@ -245,11 +267,20 @@ macro_rules! nodes {
     ($_other:tt, $_arg:ident) => { [] };
 }
 
+/// Keeps an operand that has constants.
+#[rustfmt::skip] // a line an arm
+macro_rules! kept_constants {
+    ((&[u64]), $dev:ident, $result:ident, $arg:ident) => { $dev.keep($result.value.id, $arg) };
+    ($_other:tt, $_dev:ident, $_result:ident, $_arg:ident) => {};
+}
+
 /// Runs a primitive on the inner device and records it.
 macro_rules! recorded {
-    (in_place $op:ident = $dev:ident.$name:ident($a:ident: (Poly) $(, $arg:ident: $_type:tt)*) -> (Poly)) => {
-        $dev.by_value(Op::$op, $a, |dev, a| dev.$name(a $(, $arg)*))
-    };
+    (in_place $op:ident = $dev:ident.$name:ident($a:ident: (Poly) $(, $arg:ident: $_type:tt)*) -> (Poly)) => {{
+        let result = $dev.by_value(Op::$op, $a, |dev, a| dev.$name(a $(, $arg)*));
+        $(kept_constants!($_type, $dev, result, $arg);)*
+        result
+    }};
     (in_place $op:ident = $dev:ident.$name:ident($acc:ident: (&mut Poly) $(, $arg:ident: $_type:tt)*) -> ()) => {
         $dev.accumulate(Op::$op, $acc, &[$($arg.value.id),*], |dev, acc| dev.$name(acc $(, &$arg.inner)*))
     };

@@ -53,8 +53,53 @@ pub fn load(path: &Path) -> Result<Numbers, DataError> {
     parse(file, length, path)
 }
 
+/// Integers in a shape, exact.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wholes {
+    /// The sides; none for a single number.
+    pub shape: Vec<usize>,
+    pub values: Vec<i128>,
+}
+
 /// The same from any reader of so many bytes; errors name the path.
-pub fn parse(mut file: impl Read, length: u64, path: &Path) -> Result<Numbers, DataError> {
+pub fn parse(file: impl Read, length: u64, path: &Path) -> Result<Numbers, DataError> {
+    let (Header { item, fortran, shape }, data) = items(file, length, path)?;
+    let values = data.chunks_exact(item.bytes).map(|chunk| item.read(chunk)).collect::<Vec<_>>();
+    let usable = |z: &Complex64| {
+        z.is_finite() && (matches!(item.kind, Kind::Float | Kind::Complex) || z.re.abs() <= MOST_INTEGER)
+    };
+    if let Some(at) = values.iter().position(|z| !usable(z)) {
+        let got = format!("number {} is {}", at + 1, values[at]);
+        let next = "replace numbers that are missing or infinite".into();
+        return Err(DataError::Format { path: path.to_owned(), got, wanted: "finite numbers".into(), next });
+    }
+    Ok(Numbers { values: if fortran { last_fastest(&shape, &values) } else { values }, shape })
+}
+
+/// An array of integers of up to 64 bits, exact.
+///
+/// # Errors
+/// As [`load`], and for items that are no integers.
+pub fn parse_wholes(file: impl Read, length: u64, path: &Path) -> Result<Wholes, DataError> {
+    let (Header { item, fortran, shape }, data) = items(file, length, path)?;
+    if matches!(item.kind, Kind::Float | Kind::Complex) {
+        return Err(format_error(path, "numbers with fractions; wanted integers".into()));
+    }
+    let whole = |chunk: &[u8]| {
+        let word = item.word(chunk);
+        if item.kind == Kind::Unsigned { i128::from(word) } else { i128::from(item.signed(word)) }
+    };
+    let values: Vec<i128> = data.chunks_exact(item.bytes).map(whole).collect();
+    Ok(Wholes { values: if fortran { last_fastest(&shape, &values) } else { values }, shape })
+}
+
+/// Writes unsigned integers in version 1 of the format.
+pub fn write_words(out: impl Write, shape: &[usize], words: &[u64]) -> std::io::Result<()> {
+    write_items(out, shape, "<u8", words.iter().map(|word| word.to_le_bytes()))
+}
+
+/// The header and the bytes of the items.
+fn items(mut file: impl Read, length: u64, path: &Path) -> Result<(Header, Vec<u8>), DataError> {
     let wrong = |got: String| format_error(path, got);
     let mut read = |bytes: &mut [u8]| {
         file.read_exact(bytes).map_err(|e| match e.kind() {
@@ -80,7 +125,8 @@ pub fn parse(mut file: impl Read, length: u64, path: &Path) -> Result<Numbers, D
     let mut header = vec![0; header_length];
     read(&mut header)?;
     let header = String::from_utf8(header).map_err(|_| wrong("a header that is not text".into()))?;
-    let Header { item, fortran, shape } = Header::parse(&header).map_err(wrong)?;
+    let header = Header::parse(&header).map_err(wrong)?;
+    let (item, shape) = (header.item, &header.shape);
     let count = shape.iter().try_fold(1usize, |n, &side| n.checked_mul(side));
     let bytes = count.and_then(|n| n.checked_mul(item.bytes)).unwrap_or(usize::MAX);
     let there = length.saturating_sub((8 + width + header_length) as u64);
@@ -89,26 +135,28 @@ pub fn parse(mut file: impl Read, length: u64, path: &Path) -> Result<Numbers, D
     }
     let mut data = vec![0; bytes];
     read(&mut data)?;
-    let values = data.chunks_exact(item.bytes).map(|chunk| item.read(chunk)).collect::<Vec<_>>();
-    let usable = |z: &Complex64| {
-        z.is_finite() && (matches!(item.kind, Kind::Float | Kind::Complex) || z.re.abs() <= MOST_INTEGER)
-    };
-    if let Some(at) = values.iter().position(|z| !usable(z)) {
-        let got = format!("number {} is {}", at + 1, values[at]);
-        let next = "replace numbers that are missing or infinite".into();
-        return Err(DataError::Format { path: path.to_owned(), got, wanted: "finite numbers".into(), next });
-    }
-    Ok(Numbers { values: if fortran { last_fastest(&shape, &values) } else { values }, shape })
+    Ok((header, data))
 }
 
 /// Writes an array in version 1 of the format: real parts only, complex numbers, or integers of 64 bits.
-pub fn write(mut out: impl Write, shape: &[usize], values: &[Complex64], part: Parts) -> std::io::Result<()> {
+pub fn write(out: impl Write, shape: &[usize], values: &[Complex64], part: Parts) -> std::io::Result<()> {
+    match part {
+        Parts::Real => write_items(out, shape, "<f8", values.iter().map(|z| z.re.to_le_bytes())),
+        Parts::Complex => {
+            let parts = values.iter().flat_map(|z| [z.re.to_le_bytes(), z.im.to_le_bytes()]);
+            write_items(out, shape, "<c16", parts)
+        }
+        Parts::Words => write_items(out, shape, "<u8", values.iter().map(|z| Array::word(*z).to_le_bytes())),
+    }
+}
+
+fn write_items(
+    mut out: impl Write,
+    shape: &[usize],
+    descr: &str,
+    words: impl Iterator<Item = [u8; 8]>,
+) -> std::io::Result<()> {
     let sides: String = shape.iter().map(|side| format!("{side}, ")).collect();
-    let descr = match part {
-        Parts::Real => "<f8",
-        Parts::Complex => "<c16",
-        Parts::Words => "<u8",
-    };
     let mut header = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({}), }}", sides.trim_end());
     // The numbers begin at a multiple of 64 bytes.
     header += &" ".repeat(63 - (10 + header.len()) % 64);
@@ -117,14 +165,8 @@ pub fn write(mut out: impl Write, shape: &[usize], values: &[Complex64], part: P
     out.write_all(&[1, 0])?;
     out.write_all(&u16::try_from(header.len()).unwrap_or(u16::MAX).to_le_bytes())?;
     out.write_all(header.as_bytes())?;
-    for z in values {
-        match part {
-            Parts::Words => out.write_all(&Array::word(*z).to_le_bytes())?,
-            Parts::Real | Parts::Complex => out.write_all(&z.re.to_le_bytes())?,
-        }
-        if part == Parts::Complex {
-            out.write_all(&z.im.to_le_bytes())?;
-        }
+    for word in words {
+        out.write_all(&word)?;
     }
     out.flush()
 }
@@ -147,7 +189,7 @@ fn format_error(path: &Path, got: String) -> DataError {
 }
 
 /// From the first side running fastest to the last.
-fn last_fastest(shape: &[usize], values: &[Complex64]) -> Vec<Complex64> {
+fn last_fastest<T: Copy>(shape: &[usize], values: &[T]) -> Vec<T> {
     let mut strides = Vec::new();
     let mut stride = 1;
     for side in shape {
@@ -184,14 +226,20 @@ impl Item {
         Some(Self { kind, bytes: bytes.parse().ok()?, big_endian })
     }
 
+    fn word(self, bytes: &[u8]) -> u64 {
+        let add = |word: u64, &byte: &u8| word << 8 | u64::from(byte);
+        if self.big_endian { bytes.iter().fold(0, add) } else { bytes.iter().rev().fold(0, add) }
+    }
+
+    fn signed(self, word: u64) -> i64 {
+        let unused = 64 - 8 * self.bytes;
+        (word << unused).cast_signed() >> unused
+    }
+
     fn read(self, bytes: &[u8]) -> Complex64 {
-        let word = |bytes: &[u8]| {
-            let add = |word: u64, &byte: &u8| word << 8 | u64::from(byte);
-            if self.big_endian { bytes.iter().fold(0, add) } else { bytes.iter().rev().fold(0, add) }
-        };
         let float = |bytes: &[u8]| match bytes.len() {
-            4 => f64::from(f32::from_bits(u32::try_from(word(bytes)).unwrap_or(0))),
-            _ => f64::from_bits(word(bytes)),
+            4 => f64::from(f32::from_bits(u32::try_from(self.word(bytes)).unwrap_or(0))),
+            _ => f64::from_bits(self.word(bytes)),
         };
         match self.kind {
             Kind::Float => float(bytes).into(),
@@ -199,11 +247,8 @@ impl Item {
                 let (re, im) = bytes.split_at(self.bytes / 2);
                 Complex64::new(float(re), float(im))
             }
-            Kind::Unsigned => (word(bytes) as f64).into(),
-            Kind::Signed => {
-                let unused = 64 - 8 * self.bytes;
-                (((word(bytes) << unused).cast_signed() >> unused) as f64).into()
-            }
+            Kind::Unsigned => (self.word(bytes) as f64).into(),
+            Kind::Signed => (self.signed(self.word(bytes)) as f64).into(),
         }
     }
 }

@@ -35,7 +35,11 @@ pub enum Act {
     Rescale,
     LevelReduce,
     Bootstrap,
-    Chebyshev { coefficients: Arc<[f64]>, from: f64, to: f64 },
+    Chebyshev {
+        coefficients: Arc<[f64]>,
+        from: f64,
+        to: f64,
+    },
 }
 
 #[derive(Clone, Debug)]
@@ -120,7 +124,8 @@ pub(super) fn act(op: &Op<'_>, operands: &[Value]) -> Read<(Act, Vec<u32>, Optio
         _ if op.name == "kernel.eval_chebyshev" => {
             let text = op.needs("coefficients")?;
             let coefficients = constant::reals(text).filter(|all| !all.is_empty());
-            let coefficients = coefficients.ok_or_else(|| op.wrong(format!("coefficients = {text}; wanted finite numbers")))?;
+            let coefficients =
+                coefficients.ok_or_else(|| op.wrong(format!("coefficients = {text}; wanted finite numbers")))?;
             let [from, to] = domain(op)?;
             done(Act::Chebyshev { coefficients: coefficients.into(), from, to }, 1)
         }

@@ -1,10 +1,6 @@
 //! The client's side: numbers of the arguments, and results beside the clear twin and beside given values.
 
-use super::{
-    Heir, plain,
-    source::Kind,
-    text::HeirError,
-};
+use super::{Heir, plain, source::Kind, text::HeirError};
 use crate::{
     client::{Client, Conclusion},
     family::SlotsFound,
@@ -41,7 +37,7 @@ impl HeirClient {
                 }
             };
             if let Some(large) = numbers.iter().find(|x| x.abs() > most) {
-                let text = format!("argument {at}: {large} is beyond {most}; raise --most, which both sides know");
+                let text = format!("argument {at}: {large} is beyond {most}; raise --largest, which both sides know");
                 return Err(HeirError::of_all(text));
             }
             inputs.extend(source.pack(at, numbers)?);
@@ -85,7 +81,8 @@ impl Client for HeirClient {
     fn conclude(&self, results: &Vec<Vec<Vec<Complex64>>>) -> Conclusion<Ckks> {
         let (got, twin) = (self.program.rows(results), plain::evaluate(self.program.source(), &self.inputs));
         let (mut details, mut warnings) = (Details::new(), Vec::new());
-        let slots = |rows: &[Vec<Vec<f64>>]| rows.iter().flatten().flatten().map(|&x| x.into()).collect::<Vec<Complex64>>();
+        let slots =
+            |rows: &[Vec<Vec<f64>>]| rows.iter().flatten().flatten().map(|&x| x.into()).collect::<Vec<Complex64>>();
         let found = SlotsFound { precision: Precision::of(&slots(&got), &slots(&twin)), accuracy: None };
         match (self.arrays(&got), self.arrays(&twin)) {
             (Ok(got), Ok(twin)) => {
@@ -93,10 +90,14 @@ impl Client for HeirClient {
                 if let Some((expected, tolerance)) = &self.expected {
                     let off = farthest(&got, expected);
                     let twin_off = farthest(&twin, expected);
-                    details.extend(fields(json!({ "largest_error_to_expected": off, "twin_error_to_expected": twin_off })));
+                    details.extend(fields(
+                        json!({ "largest_error_to_expected": off, "twin_error_to_expected": twin_off }),
+                    ));
                     let within = off <= *tolerance;
                     if !within {
-                        warnings.push(format!("results differ from --expected by {off:.3e}, more than --tolerance {tolerance}"));
+                        warnings.push(format!(
+                            "results differ from --expected by {off:.3e}, more than --tolerance {tolerance}"
+                        ));
                     }
                 }
             }

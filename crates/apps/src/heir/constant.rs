@@ -14,8 +14,12 @@ pub(super) const DYNAMIC: i64 = i64::MIN;
 /// What a tensor holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Element {
-    Real { bytes: usize },
-    Whole { bytes: usize },
+    Real {
+        bytes: usize,
+    },
+    Whole {
+        bytes: usize,
+    },
     /// Ciphertexts or plaintexts.
     Handle,
 }
@@ -126,7 +130,8 @@ fn split_type(text: &str) -> (&str, Option<&str>) {
 
 fn dense(module: &Module<'_>, value: &str, element: Element, count: usize) -> Result<Items, String> {
     if let Some(name) = value.strip_prefix("dense_resource<").and_then(|rest| rest.strip_suffix('>')) {
-        let blob = module.resources.get(name.trim_matches('"')).ok_or(format!("resource {name}, which the text lacks"))?;
+        let blob =
+            module.resources.get(name.trim_matches('"')).ok_or(format!("resource {name}, which the text lacks"))?;
         // Four bytes of alignment come first.
         let bytes = hex(blob)?;
         return from_bytes(bytes.get(4..).ok_or("a resource shorter than its alignment")?, element, count);

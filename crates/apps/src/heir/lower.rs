@@ -5,8 +5,8 @@
 //! are encoded at the scale that leads there, and a ciphertext that loses levels is multiplied by a constant that corrects it.
 
 use super::{
-    source::{Header, Source},
     act::{Act, Step},
+    source::{Header, Source},
 };
 use limbwise::{
     Complex64, Error, Result,
@@ -137,7 +137,12 @@ impl<D: Device> Lowering<'_, '_, D> {
     }
 
     /// Carries out a step; `levels` are those that the text gives the ciphertexts.
-    pub(super) fn apply(&mut self, step: &Step, operands: &[&Ciphertext<D>], levels: &[usize]) -> Result<Ciphertext<D>> {
+    pub(super) fn apply(
+        &mut self,
+        step: &Step,
+        operands: &[&Ciphertext<D>],
+        levels: &[usize],
+    ) -> Result<Ciphertext<D>> {
         let (auto, eval, a) = (self.auto, &self.auto.eval, operands[0]);
         let plain = step.plain.map(|at| &self.source.plains[at as usize]);
         let level = mapped(self.params(), step.nominal.level.unwrap_or(0), self.slack);

@@ -31,7 +31,8 @@ impl<'t> Machine<'_, 't> {
     /// A transform of a ciphertext, with the divisions that its type tells.
     pub(super) fn map(&mut self, op: &Op<'t>, operands: Vec<Value>) -> Read<u32> {
         let wrong = |e: String| op.wrong(e);
-        let [a, diagonals] = <[Value; 2]>::try_from(operands).map_err(|_| op.wrong("wanted a ciphertext and diagonals"))?;
+        let [a, diagonals] =
+            <[Value; 2]>::try_from(operands).map_err(|_| op.wrong("wanted a ciphertext and diagonals"))?;
         let id = a.cipher().map_err(wrong)?;
         let diagonals = match diagonals {
             Value::Tensor(Tensor { items: Items::Handles(handles), .. }) => handles,
@@ -41,7 +42,8 @@ impl<'t> Machine<'_, 't> {
             },
         };
         let text = op.needs("diagonal_indices")?;
-        let indices = integers(text).ok_or_else(|| op.wrong(format!("diagonal_indices = {text}; wanted whole numbers")))?;
+        let indices =
+            integers(text).ok_or_else(|| op.wrong(format!("diagonal_indices = {text}; wanted whole numbers")))?;
         if indices.len() != diagonals.len() || indices.is_empty() {
             return Err(op.wrong(format!("{} indices for {} diagonals", indices.len(), diagonals.len())));
         }
@@ -58,7 +60,9 @@ impl<'t> Machine<'_, 't> {
         let divided = from.level.zip(to.level).map_or(0, |(from, to)| from.saturating_sub(to));
         match divided {
             0 => Ok(sum),
-            _ => self.push(op, Step { line: op.line, act: Act::Rescale, operands: vec![sum], plain: None, nominal: to }),
+            _ => {
+                self.push(op, Step { line: op.line, act: Act::Rescale, operands: vec![sum], plain: None, nominal: to })
+            }
         }
     }
 
@@ -66,8 +70,12 @@ impl<'t> Machine<'_, 't> {
     fn steps_of(&mut self, op: &Op<'t>, x: u32, from: Nominal, rows: &BTreeMap<i64, Arc<[f64]>>) -> Read<u32> {
         let babies = 1i64 << (rows.len().ilog2().div_ceil(2));
         let product = Nominal { log_scale: 2 * from.log_scale, ..from };
-        let step = |act: Act, operands: Vec<u32>, plain: Option<u32>, nominal: Nominal| {
-            Step { line: op.line, act, operands, plain, nominal }
+        let step = |act: Act, operands: Vec<u32>, plain: Option<u32>, nominal: Nominal| Step {
+            line: op.line,
+            act,
+            operands,
+            plain,
+            nominal,
         };
         let mut turned: BTreeMap<i64, u32> = BTreeMap::from([(0, x)]);
         let mut groups: BTreeMap<i64, u32> = BTreeMap::new();
@@ -93,7 +101,8 @@ impl<'t> Machine<'_, 't> {
         }
         let mut total = None;
         for (giant, sum) in groups {
-            let moved = if giant == 0 { sum } else { self.push(op, step(Act::Rotate(giant), vec![sum], None, product))? };
+            let moved =
+                if giant == 0 { sum } else { self.push(op, step(Act::Rotate(giant), vec![sum], None, product))? };
             total = Some(match total {
                 Some(total) => self.push(op, step(Act::Add, vec![total, moved], None, product))?,
                 None => moved,

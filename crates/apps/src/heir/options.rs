@@ -95,7 +95,7 @@ pub struct HeirArgs {
 
     /// Bound on the absolute values of the numbers that are encrypted
     #[arg(long, value_name = "NUMBER", default_value = "1", value_parser = finite::parse, help_heading = "Program")]
-    most: f64,
+    largest: f64,
 
     #[command(flatten)]
     data: HeirData,
@@ -140,7 +140,10 @@ impl HeirData {
                 None => {
                     let count = argument.shape.iter().product();
                     let seed = u64::try_from(at).unwrap_or(u64::MAX);
-                    generated(self.data_seed, seed, count, 1.0).into_iter().map(|x| (x * most).clamp(-most, most)).collect()
+                    generated(self.data_seed, seed, count, 1.0)
+                        .into_iter()
+                        .map(|x| (x * most).clamp(-most, most))
+                        .collect()
                 }
             });
         }
@@ -183,18 +186,18 @@ impl Workload for HeirArgs {
 
     fn build(&self, memory: Option<u64>) -> Refusable<Built<Self>> {
         let name = self.program.display();
-        if self.most <= 0.0 {
-            return Err(mistake(format!("--most {}: wanted a number above 0", self.most)));
+        if self.largest <= 0.0 {
+            return Err(mistake(format!("--largest {}: wanted a number above 0", self.largest)));
         }
         let wrong = |e| mistake(format!("{name}: {e}"));
         let text = read_text(&self.program)?;
         let arguments = Source::arguments_of(&text, self.entry.as_deref()).map_err(wrong)?;
-        let clear = self.data.numbers(&arguments, Kind::Clear, self.most, &[])?;
+        let clear = self.data.numbers(&arguments, Kind::Clear, self.largest, &[])?;
         let source = Arc::new(Source::new(text, self.entry.as_deref(), &clear).map_err(wrong)?);
         let bootstraps = source.bootstraps().then_some(BOOTSTRAPS);
         let (program, preset) = match self.preset.as_deref().or(bootstraps) {
-            Some(preset) => (Heir::new(&named_params(preset)?, source, self.most).map_err(wrong)?, preset),
-            None => (Heir::choose(source, self.most).map_err(wrong)?, CHOSEN),
+            Some(preset) => (Heir::new(&named_params(preset)?, source, self.largest).map_err(wrong)?, preset),
+            None => (Heir::choose(source, self.largest).map_err(wrong)?, CHOSEN),
         };
         let client = self.data.client(&program, &[])?;
         Ok(Built {
@@ -202,7 +205,7 @@ impl Workload for HeirArgs {
                 text: program.source().text.to_string(),
                 entry: program.source().name.clone(),
                 clear,
-                most: self.most,
+                most: self.largest,
                 plan: program.plan(),
             },
             ways: self.ways(program.plan(), memory),

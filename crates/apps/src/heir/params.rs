@@ -15,7 +15,9 @@ const BITS: [u32; 2] = [20, 60];
 pub fn chosen(header: &Header, extra: usize) -> Result<Params, HeirError> {
     let level = header.log_scale;
     let within = |bits: u32| (BITS[0]..=BITS[1]).contains(&bits);
-    if let Some(&wrong) = header.bits[1..].iter().chain([&level]).find(|&&bits| bits.abs_diff(level) > 1 || !within(bits)) {
+    if let Some(&wrong) =
+        header.bits[1..].iter().chain([&level]).find(|&&bits| bits.abs_diff(level) > 1 || !within(bits))
+    {
         return Err(HeirError::of_all(format!(
             "ckks.schemeParam: a prime of {wrong} bits for scales of {level}; wanted both alike, {} to {} bits (--preset gives others)",
             BITS[0], BITS[1]

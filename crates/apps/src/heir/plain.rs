@@ -1,6 +1,6 @@
 //! The clear twin: the same steps on vectors of numbers.
 
-use super::{source::Source, act::Act};
+use super::{act::Act, source::Source};
 use limbwise::ckks::Series;
 use std::rc::Rc;
 

@@ -1,11 +1,11 @@
 //! A program of HEIR as a workload.
 
 use super::{
+    act::Act,
     lower::{Lowering, canonical, extra, mapped, power},
     params::{beside, chosen},
     source::{Argument, Kind, Source},
     text::HeirError,
-    act::Act,
 };
 use crate::{
     program::{Array, Ckks, Details, Evaluation, Numbers, Observer, Program, SlotsInput as Input, fields},
@@ -13,7 +13,10 @@ use crate::{
 };
 use limbwise::{
     Complex64, Error, Result,
-    ckks::{Auto, BootstrapPlan, Bootstrapper, Ciphertext, Encoder, Evaluator, LevelPolicy, Packing, Promise, bootstrap::Content},
+    ckks::{
+        Auto, BootstrapPlan, Bootstrapper, Ciphertext, Encoder, Evaluator, LevelPolicy, Packing, Promise,
+        bootstrap::Content,
+    },
     params::Params,
     rlwe::DeclaredKeys,
     scheme::Maps,
@@ -58,7 +61,9 @@ impl Heir {
         let needed = header.bits.len() - 1 + slack;
         if needed > policy.levels() {
             let has = policy.levels();
-            return Err(HeirError::of_all(format!("takes {needed} levels; the parameters have {has} (leave --preset out)")));
+            return Err(HeirError::of_all(format!(
+                "takes {needed} levels; the parameters have {has} (leave --preset out)"
+            )));
         }
         if header.slots > params.max_slots() {
             let (slots, most) = (header.slots, params.max_slots());
@@ -66,7 +71,8 @@ impl Heir {
         }
         let boots = source.steps.iter().find(|step| step.act == Act::Bootstrap);
         if let (Some(step), None) = (boots, params.bootstrapping()) {
-            let text = "ckks.bootstrap: the parameters have no bootstrapping (--preset boot, or \"limbwise params show\")";
+            let text =
+                "ckks.bootstrap: the parameters have no bootstrapping (--preset boot, or \"limbwise params show\")";
             return Err(HeirError::at(step.line, text));
         }
         let plan = boots.map(|_| BootstrapPlan { content: Content::Real, ..BootstrapPlan::fastest(header.slots) });
@@ -107,8 +113,10 @@ impl Heir {
             let at = line.get();
             HeirError { line: (at > 0).then_some(at), problem: e.to_string() }
         };
-        let boot = self.plan.map(|plan| Bootstrapper::declare(&null, &self.encoder, plan)).transpose().map_err(failed)?;
-        let auto = Auto::new(Evaluator::new(&null, &self.params, &keys), &self.encoder).with_bootstrapper(boot.as_ref());
+        let boot =
+            self.plan.map(|plan| Bootstrapper::declare(&null, &self.encoder, plan)).transpose().map_err(failed)?;
+        let auto =
+            Auto::new(Evaluator::new(&null, &self.params, &keys), &self.encoder).with_bootstrapper(boot.as_ref());
         let declare = |input: Input| {
             self.encoder.declare_bounded(&null, 1, input.bounds, input.packing, limbwise::ckks::Noise::Secret)
         };
@@ -160,7 +168,14 @@ impl Heir {
     pub(super) fn rows(&self, results: &[Vec<Vec<Complex64>>]) -> Vec<Vec<Vec<f64>>> {
         let mut rows = results.iter().map(|batch| batch.concat().iter().map(|z| z.re).collect::<Vec<f64>>());
         let outcome = |count: usize| rows.by_ref().take(count).collect();
-        self.source.outcomes.iter().map(|outcome| outcome.ids.len()).collect::<Vec<_>>().into_iter().map(outcome).collect()
+        self.source
+            .outcomes
+            .iter()
+            .map(|outcome| outcome.ids.len())
+            .collect::<Vec<_>>()
+            .into_iter()
+            .map(outcome)
+            .collect()
     }
 }
 
@@ -224,7 +239,8 @@ impl Program for Heir {
             let size = if argument.kind == Kind::Zero { 0.0 } else { self.most };
             let bounds = Promise { magnitude: size, peak: size, real: true };
             for part in 0..argument.ciphertexts {
-                let name = if argument.ciphertexts == 1 { format!("argument {at}") } else { format!("argument {at}, {part}") };
+                let name =
+                    if argument.ciphertexts == 1 { format!("argument {at}") } else { format!("argument {at}, {part}") };
                 inputs.push(Input { name, batch: 1, packing, bounds });
             }
         }

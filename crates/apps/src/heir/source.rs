@@ -101,7 +101,10 @@ impl Source {
         let name = name.to_owned();
         let Left { steps, plains, .. } = machine.left;
         header.slots = slots(&header, &plains)?;
-        for argument in arguments.iter_mut().filter(|argument| argument.packs.is_none() && argument.kind == Kind::Secret) {
+        in_chain(&header, &arguments, &steps)?;
+        for argument in
+            arguments.iter_mut().filter(|argument| argument.packs.is_none() && argument.kind == Kind::Secret)
+        {
             argument.shape = vec![argument.ciphertexts, header.slots];
         }
         drop(module);
@@ -141,7 +144,9 @@ impl Source {
         let wanted: usize = shape.iter().product();
         if numbers.len() != wanted {
             let got = numbers.len();
-            return Err(HeirError::of_all(format!("argument {argument} takes {wanted} numbers ({shape:?}), got {got}")));
+            return Err(HeirError::of_all(format!(
+                "argument {argument} takes {wanted} numbers ({shape:?}), got {got}"
+            )));
         }
         let Some(packs) = packs else {
             return Ok(numbers.chunks(slots).map(<[f64]>::to_vec).collect());
@@ -212,7 +217,10 @@ fn entry_of<'m, 't>(machine: &Machine<'m, 't>, asked: Option<&str>) -> Read<(&'t
     }
     let marked = |op: &Op<'_>| op.attribute("heir.interface").is_some_and(|text| text.contains("\"entry\""));
     let plain = |name: &str, op: &Op<'_>| {
-        let takes = op.regions.first().is_some_and(|body| body.types.iter().any(|t| t.contains("!ct") || t.contains("lwe_ciphertext")));
+        let takes = op
+            .regions
+            .first()
+            .is_some_and(|body| body.types.iter().any(|t| t.contains("!ct") || t.contains("lwe_ciphertext")));
         takes && !name.contains("__")
     };
     let mut entries: Vec<_> = all().filter(|(_, op)| marked(op)).collect();
@@ -243,7 +251,9 @@ fn signature<'t>(
     for (at, text) in types.into_iter().enumerate() {
         let unread = || function.wrong(format!("argument {at} of type {text}, which is not read"));
         let of_type = Type::parse(module, text).ok_or_else(unread)?;
-        let count = of_type.count().ok_or_else(|| function.wrong(format!("argument {at} of more than {MOST_NUMBERS} numbers")))?;
+        let count = of_type
+            .count()
+            .ok_or_else(|| function.wrong(format!("argument {at} of more than {MOST_NUMBERS} numbers")))?;
         let whole = matches!(of_type.element, Element::Whole { .. });
         if of_type.element != Element::Handle {
             let (kind, packs, shape) = (Kind::Clear, None, of_type.shape.unwrap_or_default());
@@ -251,12 +261,14 @@ fn signature<'t>(
             continue;
         }
         let element = text.trim().strip_prefix("tensor<").and_then(|rest| rest.strip_suffix('>'));
-        let element = element.map_or(text, |inside| inside.rsplit_once("x!").map_or(text, |(head, _)| &inside[head.len() + 1..]));
+        let element =
+            element.map_or(text, |inside| inside.rsplit_once("x!").map_or(text, |(head, _)| &inside[head.len() + 1..]));
         let nominal = machine.nominal(element).filter(|nominal| nominal.level.is_some()).ok_or_else(unread)?;
         let zero = attributes.get(at).is_some_and(|text| text.contains("enc_zero"));
         let kind = if zero { Kind::Zero } else { Kind::Secret };
         let packs = found(machine, &format!("{name}__encrypt__arg{at}")).filter(|_| !zero);
-        let packed = packs.as_ref().and_then(|packs| machine.functions()[packs.as_str()].regions.first()?.types.first());
+        let packed =
+            packs.as_ref().and_then(|packs| machine.functions()[packs.as_str()].regions.first()?.types.first());
         let packed = packed.and_then(|text| Type::parse(module, text));
         let whole = packed.as_ref().is_some_and(|packed| matches!(packed.element, Element::Whole { .. }));
         let shape = packed.and_then(|packed| packed.shape).unwrap_or_default();
@@ -296,7 +308,8 @@ fn given<'t>(
     clear: &[Vec<f64>],
 ) -> Read<Vec<Value>> {
     let mut clear = clear.iter();
-    let tensors = function.regions.first().map(|body| body.types.iter().map(|t| t.starts_with("tensor<")).collect::<Vec<_>>());
+    let tensors =
+        function.regions.first().map(|body| body.types.iter().map(|t| t.starts_with("tensor<")).collect::<Vec<_>>());
     let tensors = tensors.unwrap_or_default();
     let mut values = Vec::new();
     for (at, (argument, tensor)) in arguments.iter().zip(tensors).enumerate() {
@@ -353,16 +366,33 @@ fn header(top: &Op<'_>) -> Read<Header> {
             Some(digits) => u64::from_str_radix(digits, 16).ok()?,
             None => word.parse().ok()?,
         };
-        // The nearest whole logarithm.
-        (prime > 1).then(|| if prime.ilog2() == (prime + prime / 2).ilog2() { prime.ilog2() } else { prime.ilog2() + 1 })
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "at most 64")]
+        (prime > 1).then(|| (prime as f64).log2().round() as u32)
     };
     let bits: Option<Vec<u32>> = primes.map(|list| list.split(',').map(bits).collect()).unwrap_or_default();
     let bits = bits.filter(|bits| !bits.is_empty() && bits.len() <= 127);
     let bits = bits.ok_or_else(|| top.wrong("ckks.schemeParam: Q cannot be read; wanted 1 to 127 primes"))?;
-    let slots = top.attribute("scheme.requested_slot_count").and_then(|text| text.split(':').next()?.trim().parse().ok());
+    let slots =
+        top.attribute("scheme.requested_slot_count").and_then(|text| text.split(':').next()?.trim().parse().ok());
     let log_n = number("logN =")?;
     let half = 1usize << log_n.clamp(1, 18).saturating_sub(1);
     Ok(Header { log_n, bits, log_scale: number("logDefaultScale =")?, slots: slots.unwrap_or(half) })
+}
+
+/// Checks that every level is one of the chain.
+fn in_chain(header: &Header, arguments: &[Argument], steps: &[Step]) -> Read<()> {
+    let top = header.bits.len() - 1;
+    let wrong = |level: usize| format!("level {level} of a chain whose highest is {top} (ckks.schemeParam, Q)");
+    let above = |nominal: &Nominal| nominal.level.filter(|&level| level > top);
+    if let Some(level) = arguments.iter().find_map(|argument| above(&argument.nominal)) {
+        return Err(HeirError::of_all(format!("an argument at {}", wrong(level))));
+    }
+    match steps.iter().find_map(|step| Some((step, above(&step.nominal)?))) {
+        Some((step, level)) => {
+            Err(HeirError::at(step.line, format!("{}: a result at {}", step.act.name(), wrong(level))))
+        }
+        None => Ok(()),
+    }
 }
 
 /// Numbers in a ciphertext: as many as every plaintext has.

@@ -1,4 +1,4 @@
-use super::{Heir, HeirClient, Source, plain, source::Kind, text::HeirError, act::Act};
+use super::{Heir, HeirClient, Source, act::Act, plain, source::Kind, text::HeirError};
 use serde::Deserialize;
 use std::{path::PathBuf, sync::Arc};
 
@@ -31,7 +31,8 @@ fn program(name: &str) -> (Source, Vec<Vec<f64>>, Values) {
     let arguments = Source::arguments_of(&text, None).unwrap();
     let asked = arguments.iter().filter(|argument| argument.kind != Kind::Zero);
     let (clear, secret): (Vec<_>, Vec<_>) = asked.zip(&values.arguments).partition(|(a, _)| a.kind == Kind::Clear);
-    let numbers = |pairs: Vec<(_, &Vec<f64>)>| pairs.into_iter().map(|(_, numbers)| numbers.clone()).collect::<Vec<_>>();
+    let numbers =
+        |pairs: Vec<(_, &Vec<f64>)>| pairs.into_iter().map(|(_, numbers)| numbers.clone()).collect::<Vec<_>>();
     (Source::new(text.into(), None, &numbers(clear)).unwrap(), numbers(secret), values)
 }
 
@@ -136,20 +137,41 @@ fn what_cannot_be_read_is_said_with_its_line() {
     };
     let end = "\n \"func.return\"(%x) : (!ct1) -> ()";
     let with = |line: &str| format!("{line}{end}");
-    let line = refused(&with("%a = \"ckks.frobnicate\"(%x) : (!ct1) -> !ct1"), "ckks.frobnicate: an operation that is not read");
+    let line = refused(
+        &with("%a = \"ckks.frobnicate\"(%x) : (!ct1) -> !ct1"),
+        "ckks.frobnicate: an operation that is not read",
+    );
     assert_eq!(line, Some(11));
     refused(&with("%a = \"ckks.add\"(%x, %y) : (!ct1, !ct1) -> !ct1"), "operand %y, which nothing before it defines");
     refused(&with("%a = \"ckks.add\"(%x) : (!ct1) -> !ct1"), "1 operands, wanted 2");
     refused(&with("%a = \"ckks.add\"(%x, %x) : (!ct1) -> !ct1"), "types of 1 operands");
-    refused(&with("%c = \"arith.constant\"() <{value = 1 : index}> : () -> index\n%a = \"ckks.add\"(%x, %c) : (!ct1, index) -> !ct1"), "wanted a ciphertext, got a whole number");
+    refused(
+        &with(
+            "%c = \"arith.constant\"() <{value = 1 : index}> : () -> index\n%a = \"ckks.add\"(%x, %c) : (!ct1, index) -> !ct1",
+        ),
+        "wanted a ciphertext, got a whole number",
+    );
     refused(&with("%a = \"ckks.negate\"(%x) : (!ct1) -> i32"), "tells no level");
-    refused(&with("%c = \"arith.constant\"() <{value = dense<\"0x0011\"> : tensor<4xf32>}> : () -> tensor<4xf32>"), "2 bytes for 4 numbers");
-    refused(&with("%c = \"arith.constant\"() <{value = dense<1.0> : tensor<99999999x99999999xf32>}> : () -> tensor<99999999x99999999xf32>"), "more than");
-    refused(&with("%c = \"arith.constant\"() <{value = dense<[1.0, 2.0]> : tensor<3xf32>}> : () -> tensor<3xf32>"), "2 numbers for a type of 3");
+    refused(
+        &with("%c = \"arith.constant\"() <{value = dense<\"0x0011\"> : tensor<4xf32>}> : () -> tensor<4xf32>"),
+        "2 bytes for 4 numbers",
+    );
+    refused(
+        &with(
+            "%c = \"arith.constant\"() <{value = dense<1.0> : tensor<99999999x99999999xf32>}> : () -> tensor<99999999x99999999xf32>",
+        ),
+        "more than",
+    );
+    refused(
+        &with("%c = \"arith.constant\"() <{value = dense<[1.0, 2.0]> : tensor<3xf32>}> : () -> tensor<3xf32>"),
+        "2 numbers for a type of 3",
+    );
     refused(&with("%c = \"func.call\"(%x) <{callee = @g}> : (!ct1) -> !ct1"), "function @g, which the text lacks");
     refused(&with("%c = \"func.call\"(%x) <{callee = @f}> : (!ct1) -> !ct1"), "calls itself");
     let endless = "%z = \"arith.constant\"() <{value = 0 : index}> : () -> index\n%n = \"arith.constant\"() <{value = 9000000000000000000 : index}> : () -> index\n%o = \"arith.constant\"() <{value = 1 : index}> : () -> index\n\"scf.for\"(%z, %n, %o) ({\n^bb0(%i: index):\n\"scf.yield\"() : () -> ()\n}) : (index, index, index) -> ()";
     refused(&with(endless), "operations are executed");
+    let high = function("\"func.return\"(%x) : (!ct1) -> ()", "!ct1").replace("current = 1", "current = 9");
+    assert!(source(&high).unwrap_err().to_string().contains("an argument at level 9 of a chain whose highest is 1"));
     for (text, wanted) in [
         ("", "without an operation"),
         ("%0 = foo.bar %1 : T", "wanted \"\\\"\""),
@@ -165,7 +187,8 @@ fn what_cannot_be_read_is_said_with_its_line() {
 
 #[test]
 fn steps_that_the_parameters_do_not_allow_are_named() {
-    let chosen = |body: &str, gives: &str| Heir::choose(Arc::new(source(&function(body, gives)).unwrap()), 1.0).map(drop);
+    let chosen =
+        |body: &str, gives: &str| Heir::choose(Arc::new(source(&function(body, gives)).unwrap()), 1.0).map(drop);
     let deep = "%a = \"ckks.mul\"(%x, %x) : (!ct1, !ct1) -> !ct1d\n%b = \"ckks.relinearize\"(%a) : (!ct1d) -> !ct1d\n%c = \"ckks.rescale\"(%b) : (!ct1d) -> !ct0\n%d = \"ckks.rescale\"(%c) : (!ct0) -> !ct0\n\"func.return\"(%d) : (!ct0) -> ()";
     let refused = chosen(deep, "!ct0").unwrap_err();
     assert_eq!(refused.line, Some(14), "{refused}");
@@ -175,6 +198,10 @@ fn steps_that_the_parameters_do_not_allow_are_named() {
     let boots = "%a = \"ckks.bootstrap\"(%x) : (!ct1) -> !ct1\n\"func.return\"(%a) : (!ct1) -> ()";
     let refused = chosen(boots, "!ct1").unwrap_err();
     assert!(refused.line == Some(11) && refused.problem.contains("--preset boot"), "{refused}");
+    // With parameters that bootstrap every step can be carried out.
+    let boot = limbwise::params::presets::preset("boot").unwrap();
+    let program = Heir::new(&boot, Arc::new(source(&function(boots, "!ct1")).unwrap()), 1.0).unwrap();
+    assert_eq!(program.plan().map(|plan| plan.slots), Some(8));
 }
 
 #[test]
@@ -186,7 +213,7 @@ fn numbers_of_another_count_or_beyond_the_bound_are_refused() {
         assert!(got.contains(wanted), "{got}");
     };
     says(&[vec![0.0; 8], vec![0.0; 7]], "argument 1 takes 8 numbers ([8]), got 7");
-    says(&[vec![0.0; 8], vec![3.0; 8]], "3 is beyond 1; raise --most");
+    says(&[vec![0.0; 8], vec![3.0; 8]], "3 is beyond 1; raise --largest");
     says(&[vec![0.0; 8]], "argument 1: no numbers");
     let client = HeirClient::new(&program, &secret).unwrap();
     let got = client.expecting(vec![vec![1.0, 2.0]], 0.1).unwrap_err().to_string();

@@ -1,4 +1,4 @@
-//! Reads MLIR in its generic form: `%r = "dialect.name"(%a, %b) <{properties}> ({regions}) {attributes} : (T, T) -> T`.
+//! Reads MLIR in its generic form \[HEIR\]: `%r = "dialect.name"(%a, %b) <{properties}> ({regions}) {attributes} : (T, T) -> T`.
 //!
 //! One pass with a stack, so that no text makes it recurse. Each name of a value becomes a number, which is looked up where
 //! it is used: an operand that nothing defines is found here, whether or not its operation is ever executed. Attributes and
@@ -102,7 +102,8 @@ impl<'t> Module<'t> {
             let long = format!("{} bytes of text; at most {MOST_BYTES} are read", text.len());
             return Err(HeirError::of_all(long));
         }
-        let mut reader = Reader { text, at: 0, line: 1, module: Self::default(), names: HashMap::new(), homes: Vec::new() };
+        let mut reader =
+            Reader { text, at: 0, line: 1, module: Self::default(), names: HashMap::new(), homes: Vec::new() };
         reader.module()?;
         Ok(reader.module)
     }
@@ -319,7 +320,8 @@ impl<'t> Reader<'t> {
                     }
                 }
                 Some(b'^') => {
-                    return self.wrong("a region of several blocks; wanted structured loops and branches (scf, affine)");
+                    return self
+                        .wrong("a region of several blocks; wanted structured loops and branches (scf, affine)");
                 }
                 _ => {
                     ops += 1;

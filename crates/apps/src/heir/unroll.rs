@@ -246,7 +246,9 @@ impl<'m, 't> Machine<'m, 't> {
                 (None, [one]) if value.is_some_and(|value| matches!(value.trim(), "d0" | "s0")) => {
                     one.whole().map_err(|e| op.wrong(e))
                 }
-                _ => Err(op.wrong(format!("{name} = {map}; wanted a constant bound (heir-opt --affine-loop-normalize)"))),
+                _ => {
+                    Err(op.wrong(format!("{name} = {map}; wanted a constant bound (heir-opt --affine-loop-normalize)")))
+                }
             }
         };
         let from = bound("lowerBoundMap", &operands[..low])?;
@@ -380,7 +382,8 @@ impl<'m, 't> Machine<'m, 't> {
             "lwe.rlwe_decrypt" => {
                 let id = first.cipher().map_err(wrong)?;
                 let contents = self.contents.get(id as usize).cloned();
-                let contents = contents.ok_or_else(|| op.wrong("decrypts inside of the program: only results are decrypted"))?;
+                let contents =
+                    contents.ok_or_else(|| op.wrong("decrypts inside of the program: only results are decrypted"))?;
                 Ok(Value::Handle(Handle::Plain(self.plain(op, contents, 0)?)))
             }
             _ => {
@@ -388,7 +391,8 @@ impl<'m, 't> Machine<'m, 't> {
                 let values = self.left.plains[plain as usize].values.to_vec();
                 let of_type = op.gives.first().and_then(|text| Type::parse(self.module, text));
                 let of_type = of_type.filter(|of_type| of_type.count() == Some(values.len()));
-                let of_type = of_type.ok_or_else(|| op.wrong(format!("{} slots for a result of {:?}", values.len(), op.gives)))?;
+                let of_type = of_type
+                    .ok_or_else(|| op.wrong(format!("{} slots for a result of {:?}", values.len(), op.gives)))?;
                 Ok(Value::of_reals(&of_type, values))
             }
         }
@@ -448,4 +452,3 @@ fn resized(shape: &[usize], sizes: &[i64]) -> Vec<usize> {
     };
     shape.iter().map(side).collect()
 }
-

@@ -155,7 +155,8 @@ impl Slice {
             let (offset, size, stride) = (offsets[side], sizes[side], strides[side]);
             let length = i64::try_from(shape[side]).unwrap_or(i64::MAX);
             let last = size.checked_sub(1).and_then(|n| n.checked_mul(stride)).and_then(|n| n.checked_add(offset));
-            let inside = size == 0 || last.is_some_and(|last| (0..length).contains(&offset) && (0..length).contains(&last));
+            let inside =
+                size == 0 || last.is_some_and(|last| (0..length).contains(&offset) && (0..length).contains(&last));
             let size = usize::try_from(size).ok().filter(|size| inside && *size <= shape[side].max(1));
             let size = size.ok_or_else(|| {
                 format!("a slice of {} from {offset} with stride {stride} of a side of {length}", sizes[side])
@@ -289,7 +290,9 @@ fn scalar(name: &str, operands: &[Value], predicate: Option<i64>) -> Option<Done
             _ => None,
         },
         [Value::Real(a)] => real(name, *a),
-        [Value::Whole(which), a, b] if name == "arith.select" => Some(Ok(if *which == 0 { b.clone() } else { a.clone() })),
+        [Value::Whole(which), a, b] if name == "arith.select" => {
+            Some(Ok(if *which == 0 { b.clone() } else { a.clone() }))
+        }
         _ => None,
     }
 }
@@ -299,7 +302,10 @@ fn real(name: &str, a: f64) -> Option<Done<Value>> {
         "arith.negf" => -a,
         "arith.extf" | "arith.truncf" => a,
         "arith.fptosi" | "arith.fptoui" => {
-            #[expect(clippy::cast_possible_truncation, reason = "saturates, as numbers beyond 2^63 have no meaning here")]
+            #[expect(
+                clippy::cast_possible_truncation,
+                reason = "saturates, as numbers beyond 2^63 have no meaning here"
+            )]
             return Some(Ok(Value::Whole(a as i64)));
         }
         "math.sqrt" => a.sqrt(),

@@ -4,6 +4,7 @@
 
 #[cfg(feature = "client")]
 pub(crate) mod bench;
+pub(crate) mod convert;
 pub(crate) mod count;
 #[cfg(feature = "client")]
 mod decrypt;
@@ -77,6 +78,7 @@ pub(crate) enum Verb {
     #[cfg(feature = "client")]
     Decrypt(decrypt::Decrypt),
     Inspect(inspect::Inspect),
+    Convert(convert::Convert),
     #[cfg(feature = "client")]
     Bench(bench::Bench),
     Params(params::Params),
@@ -106,6 +108,7 @@ impl Verb {
             #[cfg(feature = "client")]
             Self::Decrypt(verb) => verb.execute(),
             Self::Inspect(verb) => verb.execute(),
+            Self::Convert(verb) => verb.execute(),
             #[cfg(feature = "client")]
             Self::Bench(verb) => verb.execute(),
             Self::Params(verb) => verb.execute(),

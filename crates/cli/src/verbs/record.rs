@@ -14,7 +14,7 @@ use limbwise_apps::{AnyPrepared, Prepared, Way, on_scheme};
 use limbwise_graph::Counts;
 use limbwise_runtime::{
     calibrate::degrees,
-    exchange::{heracles, jsonl, listed},
+    exchange::{fhetch, heracles, jsonl, listed},
     files::write_graph,
     plan::{PlannedKey, planned_keys},
 };
@@ -33,6 +33,7 @@ use std::path::PathBuf;
 ///   limbwise record bootstrap --strategy multi-hop --plaintexts on-the-fly --keys stored --out boot.lw
 ///   limbwise record --keys logreg                     the keys it needs, one per line; --keys comes before the workload
 ///   limbwise record linear --operations layer.csv     its ciphertext operations, for other tools (HERACLES)
+///   limbwise record linear --fhetch layer.fhetch      its instructions on single residues (FHETCH)
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Record {
@@ -50,6 +51,10 @@ pub(crate) struct Record {
     /// Write its ciphertext operations as a HERACLES program trace (.csv) or JSON lines (docs/trace-format.md)
     #[arg(long, value_name = "FILE", global = true, help_heading = "Output")]
     operations: Option<PathBuf>,
+
+    /// Write a CKKS program as a FHETCH trace: instructions on single residues, keys whole (docs/trace-format.md)
+    #[arg(long, value_name = "FILE", global = true, help_heading = "Output")]
+    fhetch: Option<PathBuf>,
 
     /// Print only JSON on standard output (schemas: docs/schemas)
     #[arg(long, global = true, help_heading = "Output")]
@@ -79,15 +84,15 @@ pub(crate) struct Recorded {
 }
 
 /// Said where operations on ciphertexts cannot be listed.
-const NOT_CKKS: &str =
-    "--operations: lists are of operations on CKKS ciphertexts, and this workload has others; --out writes its graph";
+const NOT_CKKS: &str = "--operations and --fhetch: of operations on CKKS ciphertexts, and this workload has others; --out writes its graph";
 
 impl Record {
     pub(super) fn execute(&self) -> anyhow::Result<()> {
         let target = self.out.as_deref().map(Target::new).transpose()?;
         let operations = self.operations.as_deref().map(Target::new).transpose()?;
         let prepared = self.workload.prepare(None).map_err(refused)?;
-        if operations.is_some() && !matches!(prepared, AnyPrepared::Ckks(_)) {
+        let fhetch = self.fhetch.as_deref().map(Target::new).transpose()?;
+        if (operations.is_some() || fhetch.is_some()) && !matches!(prepared, AnyPrepared::Ckks(_)) {
             return Err(Mistake(NOT_CKKS.into()).into());
         }
         let way = on_scheme!(AnyPrepared, &prepared, built => self.recorded(built, target)?);
@@ -98,6 +103,11 @@ impl Record {
                 true => heracles::write(&mut bytes, &listed).map_err(|e| Mistake(e.to_string()))?,
                 false => jsonl::write(&mut bytes, &listed)?,
             }
+            target.write(&bytes)?;
+        }
+        if let (Some(target), AnyPrepared::Ckks(built)) = (fhetch, &prepared) {
+            let mut bytes = Vec::new();
+            fhetch::program(&mut bytes, &built.program(way))?.map_err(|e| Mistake(e.to_string()))?;
             target.write(&bytes)?;
         }
         Ok(())

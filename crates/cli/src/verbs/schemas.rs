@@ -3,7 +3,7 @@
 //! Enters: which type a verb's report is, and what of JSON Schema the types do not say by themselves. Stays out: fields
 //! and their descriptions, which are those of the types.
 
-use super::{bench, count, decrypt, keygen, list, machines, params, record, sweep, time};
+use super::{bench, convert, count, decrypt, keygen, list, machines, params, record, sweep, time};
 use limbwise_runtime::{EvalReport, Plan, Reproduction, RunReport, inspect::Inspection, sweep::Row};
 use schemars::{
     JsonSchema, Schema, SchemaGenerator, generate::SchemaSettings, json_schema, transform::transform_subschemas,
@@ -20,6 +20,7 @@ const DRAFT: &str = "https://json-schema.org/draft/2020-12/schema";
 pub fn schemas() -> Vec<(&'static str, String)> {
     vec![
         ("bench", written("limbwise bench --json", one::<bench::Report>)),
+        ("convert", written("limbwise convert --json", one::<convert::Converted>)),
         ("count", written("limbwise count --json", one::<count::Counted>)),
         ("decrypt", written("limbwise decrypt --json", one::<decrypt::Report>)),
         ("encrypt", written("limbwise encrypt --json", one::<limbwise_runtime::client_side::Encrypted>)),

@@ -67,7 +67,7 @@ pub(crate) struct Time {
     workload: Option<Workload>,
 
     /// A recorded program in place of a workload: of "limbwise record", lines of JSON (docs/graph-format.md), or a program
-    /// trace of HERACLES (.csv, docs/trace-format.md)
+    /// trace of HERACLES (.csv or .bin, docs/trace-format.md)
     #[arg(long, value_name = "FILE")]
     graph: Option<PathBuf>,
 

@@ -53,6 +53,8 @@ fn help_teaches() {
         &["eval"],
         &["decrypt"],
         &["inspect"],
+        &["convert"],
+        &["run", "heir"],
         &["bench"],
         &["serve"],
         &["params"],

@@ -12,6 +12,7 @@ mod exact_sides;
 mod exact_trust;
 mod floats;
 mod golden;
+mod heir;
 mod helr_lola;
 mod mistakes;
 mod pipes;

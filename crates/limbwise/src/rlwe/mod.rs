@@ -17,7 +17,7 @@ pub mod operations;
 pub mod secret;
 pub mod store;
 
-pub use key::{EvaluationKey, KeyForm, KeyName, PublicKey};
+pub use key::{EvaluationKey, KeyForm, KeyName, KeyPair, PublicKey, UniformHalf};
 #[cfg(feature = "client")]
 pub use lazy::{LazyKeys, Made, MadeHome, MadeKeys};
 pub use operations::DivisionRounding;

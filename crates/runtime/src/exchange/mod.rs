@@ -1,16 +1,18 @@
 //! Programs as lists of operations on ciphertexts, exchanged with other tools (docs/trace-format.md).
 //!
-//! Enters: the list of an evaluator's operations, JSON lines, HERACLES program traces (CSV) both ways, and recording a
-//! list as a graph with this library's own code.
+//! Enters: the list of an evaluator's operations, JSON lines, HERACLES program traces (CSV both ways, protobuf), recording a list as a
+//! graph with this library's own code; FHETCH's traces and files.
 //! Stays out: values, keys, machines.
 //!
 //! Read in this order: [`ops`] (the list), [`listing`] (from a program), [`jsonl`], [`heracles`] (formats), [`mod@replay`] (to a
-//! graph).
+//! graph); [`protobuf`], [`fhetch`].
 
+pub mod fhetch;
 pub mod heracles;
 pub mod jsonl;
 pub mod listing;
 pub mod ops;
+pub mod protobuf;
 pub mod replay;
 
 pub use listing::listed;

@@ -5,12 +5,15 @@ use limbwise::{
     rlwe::KeyForm,
 };
 use limbwise_apps::{
-    Client, Program,
+    Program,
+    client::Client,
     heir::{Heir, HeirClient, Source, source::Kind},
 };
 use limbwise_math::sampling::SeedSource;
 use limbwise_runtime::{
-    Host, keys::InMemory, open, record,
+    Host,
+    keys::InMemory,
+    open, record,
     session::{Of, Sides, session},
 };
 use serde::Deserialize;
@@ -39,7 +42,8 @@ fn small(source: &Source) -> Params {
 /// Runs a program and compares its results with the expected values.
 fn compare(name: &str, params: Option<fn(&Source) -> Params>) {
     let text = std::fs::read_to_string(folder().join(format!("{name}.mlir"))).unwrap();
-    let values: Values = serde_json::from_slice(&std::fs::read(folder().join(format!("{name}.json"))).unwrap()).unwrap();
+    let values: Values =
+        serde_json::from_slice(&std::fs::read(folder().join(format!("{name}.json"))).unwrap()).unwrap();
     let arguments = Source::arguments_of(&text, None).unwrap();
     let asked = arguments.iter().filter(|argument| argument.kind != Kind::Zero).zip(&values.arguments);
     let of = |kind: Kind| -> Vec<Vec<f64>> {
@@ -82,8 +86,8 @@ fn programs_of_heir_give_their_values_on_small_rings() {
 }
 
 #[test]
-#[ignore = "34 programs at 128 bits: a minute and a half"]
-fn all_programs_of_heir_give_their_values() {
+
+fn all_programs_of_heir_give_their_values_at_128_bits() {
     let mut names: Vec<String> = std::fs::read_dir(folder())
         .unwrap()
         .filter_map(|entry| Some(entry.unwrap().file_name().to_str()?.strip_suffix(".mlir")?.to_owned()))

@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod exchange;
 #[cfg(test)]
+mod fhetch;
+#[cfg(test)]
 mod footprint;
 #[cfg(test)]
 mod heir;
@@ -12,6 +14,8 @@ mod hybrid;
 mod layers;
 #[cfg(test)]
 mod plan_and_run;
+#[cfg(test)]
+mod protobuf;
 #[cfg(test)]
 mod resnet;
 #[cfg(test)]
