@@ -43,18 +43,18 @@ SEED = ["--seed", "7", "--insecure-seed"]
 MOST_SECONDS = 600
 KINDS = ("kill", "memory", "file", "full")
 
-# Workloads, with options that make them small. All of one line each: what they need is made by `keygen`.
+# Workloads, with options that make them small, and those that a plan would choose by measured times.
 WORKLOADS = {
     "linear": ["--preset", TINY, "--rows", "16", "--strategy", "hoisted", "--keys", "stored", "--plaintexts", "full"],
-    "logreg": ["--preset", TINY, "--iterations", "1", "--degree", "3"],
+    "logreg": ["--preset", TINY, "--iterations", "1", "--degree", "3", "--keys", "stored"],
     "bootstrap": ["--preset", TINY_BOOT, "--strategy", "bsgs", "--plaintexts", "full", "--keys", "seeded", "--halves", "once"],
-    "lola": [],
+    "lola": ["--strategy", "bsgs", "--plaintexts", "full", "--keys", "stored"],
     "pbs": ["--preset", TINY_TFHE, "--batch", "64"],
     "gates": ["--preset", TINY_TFHE, "--batch", "8"],
     "nn20": ["--preset", TINY_TFHE_4, "--images", "1"],
     "bgv-mul": [],
-    "bgv-table": [],
-    "tpch-q6": ["--preset", f"{CORPUS / 'params-toml' / 'tiny-bridge.toml'},{TINY_TFHE_4}", "--rows", "16"],
+    "bgv-table": ["--keys", "stored"],
+    "tpch-q6": ["--preset", f"{CORPUS / 'params-toml' / 'tiny-bridge.toml'},{TINY_TFHE_4}", "--rows", "16", "--keys", "stored"],
 }
 # These run at full size, by name only: `--workloads helr,resnet20,tpch-q6-real`.
 LARGE = {"helr": ["--iterations", "1"], "resnet20": [], "tpch-q6-real": ["--rows", "64"]}

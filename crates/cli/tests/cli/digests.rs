@@ -7,7 +7,7 @@ use std::{fs, path::Path};
 
 const SEED: [&str; 3] = ["--seed", "7", "--insecure-seed"];
 
-/// A workload with the options that make it small; what its evaluation may be given besides.
+/// A workload with the options that make it small, and those that a plan would choose by measured times; what its evaluation may be given besides.
 struct Case {
     words: &'static [&'static str],
     /// Whether its keys are RLWE's, which may be kept seeded or on disk.
@@ -18,32 +18,80 @@ struct Case {
 
 const SMALL: &[Case] = &[
     Case {
-        words: &["linear", "--preset", "tiny.toml", "--rows", "16", "--strategy", "hoisted", "--plaintexts", "full"],
+        words: &[
+            "linear",
+            "--preset",
+            "tiny.toml",
+            "--rows",
+            "16",
+            "--strategy",
+            "hoisted",
+            "--plaintexts",
+            "full",
+            "--keys",
+            "stored",
+        ],
         forms: true,
         devices: &[],
     },
     Case { words: &["gates", "--preset", "tfhe.toml", "--batch", "2"], forms: false, devices: &[] },
     Case { words: &["bgv-mul"], forms: true, devices: &["hybrid:cpu+upmem"] },
-    Case { words: &["tpch-q6", "--preset", "bridge.toml,tfhe4.toml", "--rows", "16"], forms: true, devices: &[] },
+    Case {
+        words: &["tpch-q6", "--preset", "bridge.toml,tfhe4.toml", "--rows", "16", "--keys", "stored"],
+        forms: true,
+        devices: &[],
+    },
 ];
 
 /// The rest, and devices that take longer.
 const LARGER: &[Case] = &[
     Case {
-        words: &["logreg", "--preset", "tiny.toml", "--iterations", "1", "--degree", "3"],
+        words: &["logreg", "--preset", "tiny.toml", "--iterations", "1", "--degree", "3", "--keys", "stored"],
         forms: true,
         devices: &["upmem", "hybrid:cpu+upmem"],
     },
     Case {
-        words: &["linear", "--preset", "tiny.toml", "--rows", "16", "--strategy", "bsgs", "--plaintexts", "full"],
+        words: &[
+            "linear",
+            "--preset",
+            "tiny.toml",
+            "--rows",
+            "16",
+            "--strategy",
+            "bsgs",
+            "--plaintexts",
+            "full",
+            "--keys",
+            "stored",
+        ],
         forms: true,
         devices: &["upmem", "hybrid:cpu+upmem"],
     },
-    Case { words: &["bootstrap", "--preset", "boot.toml"], forms: true, devices: &["hybrid:cpu+upmem"] },
+    Case {
+        words: &[
+            "bootstrap",
+            "--preset",
+            "boot.toml",
+            "--strategy",
+            "bsgs",
+            "--plaintexts",
+            "full",
+            "--keys",
+            "seeded",
+            "--halves",
+            "once",
+        ],
+        forms: true,
+        devices: &["hybrid:cpu+upmem"],
+    },
     Case { words: &["pbs", "--preset", "tfhe.toml", "--batch", "16"], forms: false, devices: &["upmem"] },
     Case { words: &["nn20", "--preset", "tfhe4.toml", "--images", "1"], forms: false, devices: &[] },
-    Case { words: &["lola"], forms: true, devices: &[] },
-    Case { words: &["bgv-table"], forms: true, devices: &["hybrid:cpu+upmem"] },
+    Case {
+        words: &["lola", "--strategy", "bsgs", "--plaintexts", "full", "--keys", "stored"],
+        forms: true,
+        devices: &[],
+    },
+    Case { words: &["bgv-table", "--keys", "stored"], forms: true, devices: &["hybrid:cpu+upmem"] },
     Case { words: &["bgv-mul"], forms: true, devices: &["upmem"] },
     Case { words: &["ntt"], forms: true, devices: &["hybrid:cpu+upmem"] },
 ];

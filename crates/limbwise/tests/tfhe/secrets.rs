@@ -131,6 +131,9 @@ fn timed<T>(rounds: usize, mut choose: impl FnMut(bool) -> T, mut run: impl FnMu
     welch(times)
 }
 
+/// Calls of each operation.
+const ROUNDS: usize = 5000;
+
 /// Sampling, encryption and decryption in the manner of dudect \[RBV17\]: fixed against random secrets. Values of |t| above 4.5
 /// would be worth a look on a quiet machine; no time is asserted.
 #[test]
@@ -146,17 +149,17 @@ fn times_of_fixed_and_of_random_secrets() {
     let tell = |what: &str, t: f64| eprintln!("{what}: t = {t:.2}");
     let table = GaussianTable::new(3.2);
     let wide = Gaussian::new(1e6);
-    let t = timed(20_000, &mut seed, |s| Stream::new(s, b"t").gaussian(&table, &mut out));
+    let t = timed(ROUNDS, &mut seed, |s| Stream::new(s, b"t").gaussian(&table, &mut out));
     tell("gaussian", t);
-    let t = timed(20_000, &mut seed, |s| Stream::new(s, b"t").wide_gaussian(&wide, &mut out));
+    let t = timed(ROUNDS, &mut seed, |s| Stream::new(s, b"t").wide_gaussian(&wide, &mut out));
     tell("wide gaussian", t);
-    let t = timed(20_000, &mut seed, |s| Stream::new(s, b"t").ternary(&mut out));
+    let t = timed(ROUNDS, &mut seed, |s| Stream::new(s, b"t").ternary(&mut out));
     tell("ternary", t);
-    let t = timed(20_000, &mut seed, |s| Stream::new(s, b"t").binary(&mut out));
+    let t = timed(ROUNDS, &mut seed, |s| Stream::new(s, b"t").binary(&mut out));
     tell("binary", t);
     let s = Session::on(limbwise_cpu::Cpu::builder().threads(1).open().unwrap(), &small(2, 1), 1);
     let mut message = |fixed: bool| vec![if fixed { 0 } else { seed(false).0[0] as u64 % 4 }; 8];
-    let t = timed(20_000, &mut message, |m| drop(black_box(s.encrypt(m))));
+    let t = timed(ROUNDS, &mut message, |m| drop(black_box(s.encrypt(m))));
     tell("TFHE encryption, message", t);
     let fixed = s.encrypt(&[0; 8]);
     let others: Vec<_> = (0..64).map(|i| s.encrypt(&[i % 4; 8])).collect();
@@ -165,7 +168,7 @@ fn times_of_fixed_and_of_random_secrets() {
         at += 1;
         s.eval().split(if is_fixed { &fixed } else { &others[at % 64] }, 0, 8)
     };
-    let t = timed(20_000, input, |c| drop(black_box(s.decrypt(c))));
+    let t = timed(ROUNDS, input, |c| drop(black_box(s.decrypt(c))));
     tell("TFHE decryption, message", t);
     let params = s.client.params().clone();
     let keys: Vec<_> = (0..64).map(|i| ClientKey::from_seed(&params, Seed([i; 32]))).collect();
@@ -176,6 +179,6 @@ fn times_of_fixed_and_of_random_secrets() {
         // The same places in turn for both classes: keys of one half, keys of the other.
         if is_fixed { &pairs[at % 32] } else { &pairs[32 + at % 32] }
     };
-    let t = timed(20_000, pick, |(key, c)| drop(black_box(key.decrypt(&s.dev, c).unwrap())));
+    let t = timed(ROUNDS, pick, |(key, c)| drop(black_box(key.decrypt(&s.dev, c).unwrap())));
     tell("TFHE decryption, key", t);
 }
