@@ -25,7 +25,7 @@ use crate::{
     resnet::options::ResnetArgs,
     sort::options::SortArgs,
     way::Way,
-    workload::{Built, Named, Refusable, Workload},
+    workload::{Built, Named, Part, Refusable, Workload},
 };
 use limbwise::{
     Result,
@@ -308,6 +308,21 @@ macro_rules! workloads {
                 }
             }
 
+            /// Rows, messages or images that are independent of each other; `None` for a program that has no such batch.
+            pub fn batch(&self) -> Refusable<Option<usize>> {
+                match self {
+                    $($(Self::$variant(options) => options.batch(),)+)+
+                }
+            }
+
+            /// The same for a part of the batch, where there is one.
+            #[must_use]
+            pub fn part(&self, part: Part) -> Option<Self> {
+                match self {
+                    $($(Self::$variant(options) => options.part(part).map(Self::$variant),)+)+
+                }
+            }
+
             /// Its name on the command line.
             pub fn name(&self) -> &'static str {
                 match self {
@@ -467,6 +482,10 @@ macro_rules! workloads {
 
                 fn results(&self) -> usize {
                     match self { $(Self::$variant(program) => program.results(),)+ }
+                }
+
+                fn summed(&self) -> usize {
+                    match self { $(Self::$variant(program) => program.summed(),)+ }
                 }
 
                 fn arrays(&self, results: &<$scheme as Scheme>::Reading) -> Vec<Array> {
