@@ -218,7 +218,7 @@ def test_kills_of_workers_nodes_and_drivers_change_no_bit(cluster, small) -> Non
     words = query(cluster, 480, 20, "--checkpoint", "state")
     kills = [kind for kind in ("evaluator", "worker", "node", "driver") for _ in range(KILLS)]
     chance.shuffle(kills)
-    driver, done = limbwise(small, *words), {kind: 0 for kind in kills}
+    driver, done = limbwise(small, *words), dict.fromkeys(kills, 0)
     for kind in kills:
         # With a driver at work, for as long as it takes.
         deadline = time.monotonic() + 300

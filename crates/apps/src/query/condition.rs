@@ -1,7 +1,7 @@
 //! What a row must satisfy: tests of columns, joined by AND and OR. NOT is gone: a test's set is turned into its
 //! complement.
 
-use super::{question::Field, set::Set};
+use super::{field::Field, set::Set};
 
 /// A formula over the compared columns, each by its number.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -114,9 +114,8 @@ impl Cond {
     pub fn refused_row(&self, fields: &[Field]) -> Option<Vec<i64>> {
         let mut allowed: Vec<Set> = fields.iter().map(|f| Set::range(f.low, f.high)).collect();
         let mut trials = MOST_TRIALS;
-        fails(&[self], fields, &mut allowed, &mut trials).then(|| {
-            allowed.iter().zip(fields).map(|(set, field)| set.first().unwrap_or(field.low)).collect()
-        })
+        fails(&[self], fields, &mut allowed, &mut trials)
+            .then(|| allowed.iter().zip(fields).map(|(set, field)| set.first().unwrap_or(field.low)).collect())
     }
 }
 

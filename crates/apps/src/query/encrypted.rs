@@ -4,8 +4,9 @@
 
 use super::{
     error::QueryError,
+    field::{Field, values},
     filter::Filter,
-    question::{Question, Term, values},
+    question::{Question, Term},
     table::Table,
 };
 use crate::program::{
@@ -72,6 +73,26 @@ pub struct SumPrecision {
     /// rows · bit error / passing rows, plus the arithmetic error. The first term is the error of the sum if all bits
     /// err to one side.
     pub sum_relative_error: f64,
+}
+
+/// What the server is told of an encrypted column, beside the query and the number of rows.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Told {
+    pub column: String,
+    /// Its domain in words: the least and the largest value, or the texts.
+    pub values: String,
+}
+
+impl Told {
+    fn of(field: &Field) -> Self {
+        let [low, high] = [field.low, field.high].map(|end| field.show(end));
+        let values = match field.categories.len() {
+            0 => format!("{low} to {high}"),
+            1..=8 => field.categories.join(", "),
+            count => format!("{count} texts from {low} to {high}"),
+        };
+        Self { column: field.name.clone(), values }
+    }
 }
 
 impl SumPrecision {
@@ -178,7 +199,8 @@ impl Query {
     }
 
     pub fn rows(&self, table: &Table) -> Result<Rows, QueryError> {
-        let compared = self.question.compared.iter().map(|field| values(field, table)).collect::<Result<Vec<_>, _>>()?;
+        let compared =
+            self.question.compared.iter().map(|field| values(field, table)).collect::<Result<Vec<_>, _>>()?;
         let compared: Vec<&[i64]> = compared.iter().map(Vec::as_slice).collect();
         let column = |term: &Term| {
             let share = |&cell: &i64| (cell * term.finer()) as f64 / term.bound() as f64;
@@ -277,7 +299,8 @@ impl Program for Query {
         let [BridgedValues::Slots(sum), others @ ..] = &results[..] else { return Vec::new() };
         let digits = self.question.digits().cast_signed();
         let answer = sum[0][0].re * self.unit() * 10f64.powi(-digits);
-        let answer = Array { name: "answer".into(), shape: vec![1], values: vec![answer.into()], numbers: Numbers::Real };
+        let answer =
+            Array { name: "answer".into(), shape: vec![1], values: vec![answer.into()], numbers: Numbers::Real };
         let Some(BridgedValues::Slots(bits)) = others.first() else { return vec![answer] };
         let rows = self.by_row(&bits[0]).into_iter().map(Complex64::from).collect();
         let rows = Array { name: "rows".into(), shape: vec![self.question.rows], values: rows, numbers: Numbers::Real };
@@ -292,7 +315,8 @@ impl Program for Query {
 
     fn details(&self) -> Details {
         let question = &self.question;
-        fields(json!({ "sql": question.sql, "rows": question.rows, "filter": self.filter.summary() }))
+        let told: Vec<Told> = question.fields().iter().map(Told::of).collect();
+        fields(json!({ "sql": question.sql, "rows": question.rows, "told": told, "filter": self.filter.summary() }))
     }
 
     fn expected(&self, results: &[BridgedEstimate]) -> Details {

@@ -61,7 +61,9 @@ pub enum QueryError {
         "column {name}, row {row}: {got:?} is none of the values that both sides know: add it (--domain {name}=A|B|C)"
     )]
     OutOfList { name: String, row: usize, got: String },
-    #[error("column {name} has {got} different texts, at most {most} are told apart: name those that count (--domain {name}=A|B|C)")]
+    #[error(
+        "column {name} has {got} different texts, at most {most} are told apart: name those that count (--domain {name}=A|B|C)"
+    )]
     Categories { name: String, got: usize, most: usize },
     #[error(transparent)]
     Scheme(#[from] limbwise::Error),

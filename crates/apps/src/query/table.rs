@@ -271,7 +271,10 @@ mod tests {
         assert_eq!(column(&["1", "0.25", "3.5"]).cells, (Kind::Number(2), vec![100, 25, 350]));
         assert_eq!(column(&["1970-01-02"]).cells, (Kind::Date, vec![1]));
         let texts = column(&["x", "1", "x", "é"]);
-        assert_eq!((texts.cells, texts.categories), ((Kind::Text, vec![1, 0, 1, 2]), vec!["1".into(), "x".into(), "é".into()]));
+        assert_eq!(
+            (texts.cells, texts.categories),
+            ((Kind::Text, vec![1, 0, 1, 2]), vec!["1".into(), "x".into(), "é".into()])
+        );
         assert_eq!((Kind::Number(2).show(-5), Kind::Date.show(8766)), ("-0.05".into(), "1994-01-01".into()));
     }
 }

@@ -25,6 +25,8 @@ fn an_encrypted_table_answers_as_the_clear_one() {
         ("SELECT SUM(price * (1 - rebate)) FROM sales WHERE day >= date '2026-01-01' AND rebate < 0.4", "19.7175", 3),
         ("SELECT COUNT(*) FROM sales WHERE price BETWEEN 5 AND 80.00", "3", 3),
         ("SELECT SUM(price) FROM sales WHERE rebate = 0.07", "7.25", 1),
+        ("SELECT SUM(price) FROM sales WHERE color = 'red' AND (rebate < 0.06 OR NOT price < 50)", "110.49", 2),
+        ("SELECT COUNT(*) FROM sales WHERE color LIKE 'b%' OR price IN (7.25, 99.99)", "4", 4),
     ];
     for (sql, exact, rows) in questions {
         let query = ["query", "--sql", sql, "--data", "sales.csv", SMALL[0], SMALL[1], "--threads", "1", "--json"];
