@@ -331,6 +331,9 @@ fn part_done<P: Program<Scheme: Piped>>(
     (job, limits): (&Job<'_>, &Limits<'_>),
     part: &Part,
 ) -> Result<PartDone> {
+    if !part.inputs.is_dir() {
+        return Err(Error::Empty { path: part.inputs.display().to_string() });
+    }
     let inputs = ciphertexts(&part.inputs)?;
     counted(program, inputs.len())?;
     let of_part = Job {

@@ -408,6 +408,24 @@ mod tests {
     }
 
     #[test]
+    fn long_formulas_become_short_ones() {
+        for join in ["OR", "AND"] {
+            let many = vec!["price=3"; 160].join(&format!(" {join} "));
+            assert_eq!(
+                question(&many, "COUNT(*)", &[]).unwrap().condition,
+                question("price=3", "COUNT(*)", &[]).unwrap().condition
+            );
+        }
+        let list = (0..3000).map(|i| (2 * i).to_string()).collect::<Vec<_>>().join(",");
+        let long = question(&format!("price IN ({list})"), "COUNT(*)", &["price=0..99999"]).unwrap();
+        let error = super::super::Filter::new(
+            &long,
+            &limbwise::tfhe::preset("2-2-p64").map(|p| limbwise::tfhe::TfheParams::new(&p).unwrap()).unwrap(),
+        );
+        assert!(error.unwrap_err().to_string().contains("bootstrappings a row"));
+    }
+
+    #[test]
     fn rows_that_fill_a_table_do_not_pass() {
         for filter in [
             "color <> 'red' OR price > 5",

@@ -17,6 +17,18 @@ use sqlparser::{
 };
 
 const MOST_TEXT: usize = 1 << 14;
+/// Most names and operators of a text: expressions nest as deep as there are operators, and are walked by recursion.
+const MOST_WORDS: usize = 512;
+
+/// Names and operators outside of quotes. Numbers, and the commas of lists, nest nothing.
+fn words(text: &str) -> usize {
+    let outside = text.split('\'').step_by(2).collect::<Vec<_>>().join(" ");
+    let names = outside
+        .split(|c: char| !c.is_alphanumeric() && c != '_')
+        .filter(|word| word.chars().next().is_some_and(char::is_alphabetic));
+    let operators = outside.chars().filter(|c| !c.is_alphanumeric() && !c.is_whitespace() && !"_,.();".contains(*c));
+    names.count() + operators.count()
+}
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Aggregate {
@@ -102,6 +114,11 @@ impl Statement {
     pub fn parse(text: &str) -> Result<Self, QueryError> {
         if text.len() > MOST_TEXT {
             return Err(QueryError::Syntax(format!("{} bytes are too long for a query", text.len())));
+        }
+        if words(text) > MOST_WORDS {
+            let got =
+                format!("a text of {} names and operators (at most {MOST_WORDS}; IN takes long lists)", words(text));
+            return Err(QueryError::unsupported(got));
         }
         let parsed = Parser::parse_sql(&GenericDialect {}, text).map_err(|e| QueryError::Syntax(e.to_string()))?;
         let [Sql::Query(query)] = &parsed[..] else {
@@ -460,5 +477,17 @@ mod tests {
         }
         let deep = format!("SELECT COUNT(*) FROM t WHERE {}a = 1{}", "(".repeat(5000), ")".repeat(5000));
         assert!(Statement::parse(&deep).unwrap_err().to_string().contains("recursion limit"));
+        // What is long and nests nothing is read; what nests is bounded, however it is written.
+        let list = format!("SELECT COUNT(*) FROM t WHERE a IN ({}'it, - or ++')", "'x - y', 1, ".repeat(1000));
+        assert!(Statement::parse(&list).is_ok());
+        for (one, other) in
+            [("a=1", " OR "), ("a=1", " AND "), ("1", "+"), ("a", "-"), ("a", "::int"), ("a", " IS NULL")]
+        {
+            let chain = |count: usize| {
+                format!("SELECT COUNT(*) FROM t WHERE b < {}{one}", format!("{one}{other}").repeat(count))
+            };
+            assert!(Statement::parse(&chain(1000)).unwrap_err().to_string().contains("names and operators"), "{other}");
+            let _ = Statement::parse(&chain(150));
+        }
     }
 }
