@@ -107,7 +107,6 @@ macro_rules! on_scheme {
 
 /// A program of any scheme, with parsed options.
 #[derive(Debug)]
-#[expect(clippy::large_enum_variant, reason = "one of them lives at once, for as long as the process works on it")]
 pub enum AnyPrepared {
     Ckks(Prepared<Ckks>),
     Tfhe(Prepared<Tfhe>),

