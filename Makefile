@@ -60,7 +60,7 @@ wheel: $(PYTHON)  ## a manylinux wheel in target/wheels; kernels are chosen when
 
 test-sweep: python  ## searches and a local Ray cluster (pymoo and Ray from PyPI)
 	$(PYTHON) -m pip install --quiet --disable-pip-version-check ".[search,ray]"
-	$(PYTHON) -m pytest python/tests/test_sweep.py
+	$(PYTHON) -m pytest python/tests/test_sweep.py python/tests/test_cluster.py
 
 test-recipes:  ## type-checks a copy of the tree with a toy of every kind in it, added as docs/recipes says
 	python3 scripts/check_recipes.py --compile

@@ -12,7 +12,7 @@ The two sides of one computation: :func:`ckks` makes a context that owns both; i
 
 from typing import TYPE_CHECKING, Any
 
-from limbwise import errors, tfhe
+from limbwise import cluster, errors, tfhe
 from limbwise._limbwise import Params, __version__
 from limbwise._reports import progress
 from limbwise._workloads import ClientFiles, Run, ServerFiles, Workload, WorkloadRecording, run, workload, workloads
@@ -107,6 +107,7 @@ __all__ = [
     "argsort",
     "bgv",
     "ckks",
+    "cluster",
     "compare",
     "conv2d",
     "encryptor",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -264,7 +265,14 @@ class ClientFiles:
         )
         return [Path(path) for path in written]
 
-    def decrypt(self, results: PathLike, *, inputs: PathLike | None = None, gain: float = 1.0) -> list[Decrypted]:
+    def decrypt(
+        self,
+        results: PathLike,
+        *,
+        inputs: PathLike | None = None,
+        parts: Sequence[PathLike] = (),
+        gain: float = 1.0,
+    ) -> list[Decrypted]:
         """Decrypt results, as NumPy arrays with their names; each is first compared with this client's own recording.
 
         Numbers on slots (CKKS) carry errors that tell of the secret key: what others may see is made by ``limbwise
@@ -273,13 +281,14 @@ class ClientFiles:
         Args:
             results: their directory, or a file.
             inputs: the encrypted inputs that they are of; by default those that were encrypted last.
+            parts: the directories of the encrypted parts, where the results are sums over them (:mod:`limbwise.cluster`).
             gain: where the server has numbers of its own, how many times larger they may make values and errors.
 
         Raises:
             DecryptError: a result that is not what is expected.
             WireError: files of another program, key set or other inputs; damaged ones.
         """
-        return self._opened(results, inputs, gain, compare=False)[0]
+        return self._opened(results, inputs, gain, parts, compare=False)[0]
 
     def compare(self, results: PathLike, *, inputs: PathLike | None = None) -> dict[str, Any]:
         """Decrypt results and return how they compare with the clear twin on the client's data.
@@ -292,16 +301,17 @@ class ClientFiles:
             LimbwiseError: the server alone has the model, so there is no twin.
             DecryptError, WireError: as for :meth:`decrypt`.
         """
-        facts = self._opened(results, inputs, 1.0, compare=True)[1]
+        facts = self._opened(results, inputs, 1.0, (), compare=True)[1]
         return {} if facts is None else json.loads(facts)
 
     def _opened(
-        self, results: PathLike, inputs: PathLike | None, gain: float, *, compare: bool
+        self, results: PathLike, inputs: PathLike | None, gain: float, parts: Sequence[PathLike], *, compare: bool
     ) -> tuple[list[Decrypted], str | None]:
         found, facts = _limbwise.decrypt_results(
             self.directory,
             Path(results),
             inputs=None if inputs is None else Path(inputs),
+            parts=[Path(part) for part in parts],
             compare=compare,
             gain=gain,
             passphrase=self._passphrase,

@@ -270,24 +270,35 @@ fn differences<T: PartialEq>(found: impl IntoIterator<Item = T>, wanted: impl In
 
 /// Messages to try a program on, uniform, from a seed.
 pub fn message_samples(inputs: &[Messages], seed: u64) -> Vec<Vec<u64>> {
+    message_samples_from(inputs, seed, 0)
+}
+
+/// The same without the first `skip` of each input.
+pub fn message_samples_from(inputs: &[Messages], seed: u64, skip: usize) -> Vec<Vec<u64>> {
     let message = |most: u64, x: &f64| {
         let levels = most + 1;
         (0..levels).find(|&m| (x + 1.0) / 2.0 * levels as f64 <= (m + 1) as f64).unwrap_or(most)
     };
     let input = |(i, input): (u64, &Messages)| {
-        generated(seed, i, input.batch, 1.0).iter().map(|x| message(input.most, x)).collect()
+        let all = generated(seed, i, skip + input.batch, 1.0);
+        all[skip..].iter().map(|x| message(input.most, x)).collect()
     };
     (0..).zip(inputs).map(input).collect()
 }
 
 /// Integers to try a program on, uniform modulo t, from a seed: the slots of each message of each input.
 pub fn integer_samples(inputs: &[Integers], params: &BgvParams, seed: u64) -> Vec<Vec<Vec<i64>>> {
+    integer_samples_from(inputs, params, (seed, 0))
+}
+
+/// The same without the first `skip` messages of each input.
+pub fn integer_samples_from(inputs: &[Integers], params: &BgvParams, (seed, skip): (u64, usize)) -> Vec<Vec<Vec<i64>>> {
     let (slots, most) = (params.slots(), params.most() as f64);
     #[expect(clippy::cast_possible_truncation, reason = "at most (t - 1)/2 in magnitude")]
     let integer = |x: &f64| (x * most).round() as i64;
     let input = |(i, input): (u64, &Integers)| {
-        let all = generated(seed, i, input.batch * slots, 1.0);
-        all.chunks_exact(slots).map(|message| message.iter().map(integer).collect()).collect()
+        let all = generated(seed, i, (skip + input.batch) * slots, 1.0);
+        all[skip * slots..].chunks_exact(slots).map(|message| message.iter().map(integer).collect()).collect()
     };
     (0..).zip(inputs).map(input).collect()
 }

@@ -169,7 +169,12 @@ pub trait Program {
         Ok(())
     }
 
-    /// Decrypted results as people have them.
+    /// How many of the results, from the first on, are sums over rows: those of parts of the rows may be added.
+    fn summed(&self) -> usize {
+        0
+    }
+
+    /// Decrypted results as people have them. Sums of parts come alone: the first [`Self::summed`] results.
     fn arrays(&self, results: &<Self::Scheme as Scheme>::Reading) -> Vec<Array>;
 
     /// What one unit in the slots of a result is worth in the numbers of its array.

@@ -27,7 +27,7 @@ use crate::{
     similarity::options::SimilarityArgs,
     sort::options::SortArgs,
     way::Way,
-    workload::{Built, Named, Refusable, Workload},
+    workload::{Built, Named, Part, Refusable, Workload},
     zn_mul::options::ZnMulArgs,
 };
 use limbwise::{
@@ -110,7 +110,6 @@ macro_rules! on_scheme {
 
 /// A program of any scheme, with parsed options.
 #[derive(Debug)]
-#[expect(clippy::large_enum_variant, reason = "one of them lives at once, for as long as the process works on it")]
 pub enum AnyPrepared {
     Ckks(Prepared<Ckks>),
     Tfhe(Prepared<Tfhe>),
@@ -311,6 +310,21 @@ macro_rules! workloads {
                 }
             }
 
+            /// Rows, messages or images that are independent of each other; `None` for a program that has no such batch.
+            pub fn batch(&self) -> Refusable<Option<usize>> {
+                match self {
+                    $($(Self::$variant(options) => options.batch(),)+)+
+                }
+            }
+
+            /// The same for a part of the batch, where there is one.
+            #[must_use]
+            pub fn part(&self, part: Part) -> Option<Self> {
+                match self {
+                    $($(Self::$variant(options) => options.part(part).map(Self::$variant),)+)+
+                }
+            }
+
             /// Its name on the command line.
             pub fn name(&self) -> &'static str {
                 match self {
@@ -470,6 +484,10 @@ macro_rules! workloads {
 
                 fn results(&self) -> usize {
                     match self { $(Self::$variant(program) => program.results(),)+ }
+                }
+
+                fn summed(&self) -> usize {
+                    match self { $(Self::$variant(program) => program.summed(),)+ }
                 }
 
                 fn arrays(&self, results: &<$scheme as Scheme>::Reading) -> Vec<Array> {

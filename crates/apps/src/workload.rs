@@ -3,7 +3,7 @@
 
 use crate::{client::Client, description::Refusal, family::Family, linear::layer::Model, program::Program, way::Way};
 use limbwise::scheme::Scheme;
-use serde::{Serialize, de::DeserializeOwned};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use std::{
     fmt::Debug,
     path::{Path, PathBuf},
@@ -33,6 +33,23 @@ pub type Timed<W> = (Built<W>, Option<String>);
 /// The parameters of a scheme, and their name.
 pub type Named<'a, S> = (&'a <S as Scheme>::Params, &'a str);
 
+/// A part of a batch: so many rows from this one on. All parts of a batch are of one size, so that one key set serves
+/// them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Part {
+    pub first: usize,
+    pub count: usize,
+}
+
+impl Part {
+    /// The part, moved back so that it ends where the batch does: its first entries are also those of the part before.
+    #[must_use]
+    pub fn within(self, batch: usize) -> Self {
+        Self { first: self.first.min(batch.saturating_sub(self.count)), ..self }
+    }
+}
+
 /// A workload. The type that implements it holds the options.
 pub trait Workload: clap::Args + Clone + Debug {
     /// What it computes with.
@@ -58,6 +75,20 @@ pub trait Workload: clap::Args + Clone + Debug {
     /// by its shape alone, and why it could not be run stands beside.
     fn build_timed(&self) -> Refusable<Timed<Self>> {
         Ok((self.build(None)?, None))
+    }
+
+    /// Rows, messages or images that are independent of each other; `None` for a program that has no such batch.
+    ///
+    /// # Errors
+    /// Data that cannot be read.
+    fn batch(&self) -> Refusable<Option<usize>> {
+        Ok(None)
+    }
+
+    /// The same for a part of the batch, where there is one. A part that goes beyond the end is filled with rows that do
+    /// not change the results, or moved back ([`Part::within`]).
+    fn part(&self, _part: Part) -> Option<Self> {
+        None
     }
 
     /// The source of the data with absolute paths.

@@ -21,6 +21,7 @@ mod choosing;
 mod dpus;
 mod failure;
 mod files;
+mod half;
 mod host;
 mod output;
 mod progress;

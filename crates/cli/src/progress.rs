@@ -103,6 +103,7 @@ fn style(part: &Part, predicted: f64) -> ProgressStyle {
 
 /// Points of a sweep: a bar with the time left on a terminal, elsewhere a line every ten seconds.
 pub(crate) struct Points {
+    what: &'static str,
     bar: Option<ProgressBar>,
     total: usize,
     done: usize,
@@ -118,13 +119,18 @@ const QUIET: Duration = Duration::from_secs(10);
 impl Points {
     /// Before a sweep of so many points.
     pub(crate) fn new(total: usize) -> Self {
+        Self::of("points", total)
+    }
+
+    /// Before so many of something else that is counted.
+    pub(crate) fn of(what: &'static str, total: usize) -> Self {
         let bar = stderr().is_terminal().then(|| {
-            let template = "  points [{bar:30}] {pos}/{len} {elapsed}, {msg}";
+            let template = "  {prefix} [{bar:30}] {pos}/{len} {elapsed}, {msg}";
             let style = ProgressStyle::with_template(template).expect("a constant template").progress_chars("=> ");
-            ProgressBar::new(total as u64).with_style(style)
+            ProgressBar::new(total as u64).with_style(style).with_prefix(what)
         });
         let now = Instant::now();
-        Self { bar, total, done: 0, found: 0, start: now, said: now }
+        Self { what, bar, total, done: 0, found: 0, start: now, said: now }
     }
 
     /// So many are there already.
@@ -147,7 +153,7 @@ impl Points {
             }
             None if self.said.elapsed() > QUIET => {
                 self.said = Instant::now();
-                note(&format!("{} of {} points, {left}", self.found + self.done, self.total));
+                note(&format!("{} of {} {}, {left}", self.found + self.done, self.total, self.what));
             }
             None => {}
         }
@@ -160,8 +166,9 @@ impl Points {
         }
         let known = if self.found > 0 { format!(", {} were there", self.found) } else { String::new() };
         note(&format!(
-            "evaluated {} points in {}{known}",
+            "evaluated {} {} in {}{known}",
             self.done,
+            self.what,
             units::seconds(self.start.elapsed().as_secs_f64())
         ));
     }

@@ -26,6 +26,10 @@ pub(crate) struct SeedArgs {
 }
 
 impl SeedArgs {
+    pub(crate) fn is_given(self) -> bool {
+        self.seed.is_some()
+    }
+
     /// Where seeds come from in a run, which keeps nothing.
     pub(crate) fn of_run(self) -> SeedSource {
         self.seed.map_or(SeedSource::System, SeedSource::Repeating)

@@ -120,6 +120,18 @@ pub enum LevelError {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ScaleError {
+    /// A sum that the modulus has no room for.
+    #[error(
+        "level {level} has room for {room:.1} bits, the sum may take {wanted:.1}: add fewer parts, or leave a level (parameters with one more)"
+    )]
+    NoRoom {
+        /// Level of the sum.
+        level: usize,
+        /// log₂ of the largest value it may have, times its scale.
+        wanted: f64,
+        /// log₂ of the modulus, without the sign.
+        room: f64,
+    },
     /// Operands at different scales.
     #[error(
         "{op}: the operands have scales 2^{left:.6} and 2^{right:.6}: rescale both, encode at the other's scale, or use Auto"

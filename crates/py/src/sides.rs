@@ -155,13 +155,14 @@ pub(crate) fn evaluate_inputs(
 /// Decrypts results of a client's program, each compared first with what the client's own recording expects; with `compare`
 /// also a comparison with the clear twin, as JSON.
 #[pyfunction]
-#[pyo3(signature = (client, results, *, inputs=None, compare=false, gain=1.0, passphrase=None))]
+#[pyo3(signature = (client, results, *, inputs=None, parts=Vec::new(), compare=false, gain=1.0, passphrase=None))]
 #[expect(clippy::too_many_arguments, reason = "keywords of one Python call")]
 pub(crate) fn decrypt_results(
     py: Python<'_>,
     client: PathBuf,
     results: PathBuf,
     inputs: Option<PathBuf>,
+    parts: Vec<PathBuf>,
     compare: bool,
     gain: f64,
     passphrase: Option<&str>,
@@ -174,6 +175,7 @@ pub(crate) fn decrypt_results(
     let asked = ToDecrypt {
         results: &[results],
         inputs: &inputs,
+        parts: &parts,
         compare,
         data: &[],
         key: None,

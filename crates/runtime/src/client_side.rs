@@ -6,10 +6,11 @@ use crate::{
     AnyDevice,
     client::{Decrypted, EncryptionKey, Expected, InputsOf, decrypt_files, encrypt_chosen, read_secrets, secret_file},
     error::{Error, Result},
-    expect::expectations,
+    expect::{expectations, expectations_of_sums},
     keygen::{KeyOrder, Sides, keygen},
     ledger::{Ledger, Round, Shared, hex},
     origin::{belongs, inputs_name, keys_for},
+    parts::name_of_sum,
     places::{DATA, Existing, absent, ciphertexts, description, put_private, read_up_to, refused, targets},
     record::Recording,
     scheme::{Forecast, Whole},
@@ -45,6 +46,9 @@ const NO_PUBLIC: &str =
 const EXACT: &str = "--share: results of this workload are exact and carry no noise of the scheme: what is to be shared can be shared as it is; leave it out";
 /// Refused where there is nothing to compare with.
 const NO_TWIN: &str = "--compare: the server alone has the model, so nothing is known of what results should be; leave out the comparison";
+
+/// Refused where the sum of parts is to be compared.
+const SUMMED: &str = "--parts with --compare: a clear twin is of one part's data; compare the parts (--in, --inputs, --data), and leave out one of the two here";
 
 /// Keys that were made.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -235,6 +239,8 @@ pub struct ToDecrypt<'a> {
     pub results: &'a [PathBuf],
     /// The encrypted inputs of these results; empty for the last ones encrypted.
     pub inputs: &'a [PathBuf],
+    /// Where the results are sums over parts: the directories of the parts' encrypted inputs, in their order.
+    pub parts: &'a [PathBuf],
     /// Compares with the clear twin.
     pub compare: bool,
     /// Data of the comparison, as in [`ToEncrypt::data`].
@@ -277,6 +283,12 @@ impl ClientSide {
         let data = unseal(&read_up_to(&path, MOST_DATA_BYTES)?);
         let data = data.map_err(|e| in_file(&path, &format!("{e} (\"limbwise keygen\" writes it)")))?;
         Ok(Self { dir: dir.to_owned(), description, program, data })
+    }
+
+    /// The same with another source of data, for a part of a batch.
+    #[must_use]
+    pub fn with_data(self, data: Data) -> Self {
+        Self { data, ..self }
     }
 
     /// Names of the inputs that the program takes, in order.
@@ -343,11 +355,31 @@ impl ClientSide {
     /// # Errors
     /// As [`decrypt_files`]; a comparison without a clear twin, sharing of exact results.
     pub fn decrypt(&self, dev: &AnyDevice, asked: &ToDecrypt<'_>, observer: &mut dyn Observer) -> Result<Opened> {
+        if asked.compare && !asked.parts.is_empty() {
+            return Err(Error::Refused(SUMMED.into()));
+        }
         if asked.compare && !self.data.has_model() {
             return Err(Error::Refused(NO_TWIN.into()));
         }
         let (program, model) = self.own_program(asked.gain)?;
         on_scheme!(AnyProgram, &program, program => self.decrypt_by(dev, program, asked, model, observer))
+    }
+
+    /// The key that encrypted the parts of a sum: the ledger has every one of them, and all under one key.
+    fn key_of_parts(&self, ledger: &Ledger, asked: &ToDecrypt<'_>, usual: Encryption) -> Result<Encryption> {
+        let rounds = ledger.rounds()?;
+        let mut found = None;
+        for dir in asked.parts {
+            let name = hex(inputs_name(&ciphertexts(dir)?)?);
+            let key = rounds.iter().find(|round| round.inputs == name).map(|round| round.key).or(asked.key);
+            let key = key.unwrap_or(usual);
+            if found.is_some_and(|found| found != key) {
+                let cause = "encrypted under another key than the parts before it: encrypt all parts alike".into();
+                return Err(Error::Damaged { path: dir.display().to_string(), cause });
+            }
+            found = Some(key);
+        }
+        Ok(found.unwrap_or(usual))
     }
 
     /// The program with the server's numbers, where the client has them; else with others in their place.
@@ -380,10 +412,22 @@ impl ClientSide {
         let origin = keys_for(&self.dir.join(secret_file::<S>(params)), &self.description)?;
         let secrets = read_secrets::<S>(&self.dir, params, asked.lock)?;
         let ledger = Ledger::of(&self.dir, secrets.identity(S::rlwe(params)));
-        let named = if asked.inputs.is_empty() { None } else { Some(inputs_name(&listed(asked.inputs)?)?) };
+        let named = match (asked.parts, asked.inputs) {
+            ([], []) => None,
+            ([], inputs) => Some(inputs_name(&listed(inputs)?)?),
+            (parts, _) => {
+                let names = parts.iter().map(|dir| inputs_name(&ciphertexts(dir)?)).collect::<Result<Vec<_>>>()?;
+                Some(name_of_sum(&names)?)
+            }
+        };
         let first = files.first().ok_or_else(|| Error::Empty { path: self.dir.display().to_string() })?;
         let inputs = InputsOf::of(&ledger, program, origin, first, named, asked.key)?;
-        let results = expectations(program, inputs.key, model)?;
+        let parts = Some(asked.parts.len()).filter(|&parts| parts > 0);
+        let key = if parts.is_some() { self.key_of_parts(&ledger, asked, inputs.key)? } else { inputs.key };
+        let results = match parts {
+            None => expectations(program, key, model)?,
+            Some(parts) => expectations_of_sums(program, (key, parts), model)?,
+        };
         let expected = Expected { results, origin: Origin { inputs: inputs.name, ..origin } };
         let Decrypted { reading, estimates, arrays } =
             decrypt_files(dev, program, &secrets, &expected, &files, observer)?;
@@ -395,7 +439,7 @@ impl ClientSide {
             arrays,
             errors: S::errors(&estimates).map(|all| all.into_iter().enumerate().map(in_units).collect()),
             compared: client.map(|client| compared::<S>(&client.conclude(&reading))),
-            known_inputs: named.is_none() || inputs.known,
+            known_inputs: named.is_none() || inputs.known || parts.is_some(),
             ledger,
         })
     }

@@ -10,7 +10,8 @@ use crate::{
     keys::DiskKeys,
     offload::{Division, arrange, sentences},
     origin::{belongs, hashes, name_of},
-    places::{Existing, open_file, targets},
+    parts::{Asker, Part, PartDone, Ready, Request, sum_files},
+    places::{Existing, ciphertexts, open_file, targets},
     plan::predicted_memory,
     record::{Recording, record},
     scheme::{Forecast, Piped},
@@ -142,6 +143,7 @@ pub fn plan_files(
 ) -> Result<EvalPlan> {
     let (program, keys) = built(job, limits)?;
     on_scheme!(AnyProgram, program, program => {
+        counted(&program, job.inputs.len())?;
         let Chosen { recording, predicted } = chosen(device, (&program, &keys), limits)?;
         let calibration = calibrate(job.description.params.log_n())?;
         let seconds = limbwise_machines::seconds(&recording.graph, &calibration.spec()?)?;
@@ -181,48 +183,175 @@ fn evaluated<P: Program<Scheme: Piped>>(
     limits: &Limits<'_>,
     mut clock: Clock<'_>,
 ) -> Result<EvalReport> {
-    let device = (dev.threads(), &dev.footprint());
-    let Chosen { recording, predicted } = within(limits, chosen(device, (program, keys), limits)?)?;
+    counted(program, job.inputs.len())?;
+    let (chosen, division) = ready(dev, program, keys, limits)?;
     let params = program.params();
-    reserve::<P::Scheme>(dev, params, predicted, &recording)?;
-    let division = arrange(dev, &recording.graph)?;
-    let inputs = read_inputs(dev, program, job.inputs, &keys.origin(), &mut clock)?;
-    // The directory is created only now, so that refused inputs leave none behind.
-    let targets = targets(job.results, "result", program.results(), job.existing)?;
-    let inputs_read = hashes(job.inputs)?;
-    let origin = Origin { inputs: name_of(&inputs_read), ..keys.origin() };
+    let mut opened = Opened::of(dev, program, keys, job, &mut clock)?;
     let encoder = P::Scheme::encoder(params);
-    let mut checkpoint = match job.checkpoint {
-        Some(dir) => Some(Checkpoint::open(dev, params, dir, identity(job, keys, &inputs_read)?)?),
-        None => None,
-    };
-    let results = with_keys::<P::Scheme, _>(dev, params, keys, &recording, &mut clock, |keys, clock| {
+    let results = with_keys::<P::Scheme, _>(dev, params, keys, &chosen.recording, &mut clock, |keys, clock| {
         let server = Server::new(dev, &encoder, program, clock)?;
-        let mut journal = Watch { checkpoint: checkpoint.as_mut(), stop: limits.stop };
+        opened.evaluate(&server, keys, limits.stop, clock)
+    });
+    let results = opened.settled(results)?;
+    opened.write(dev, program, &results, &mut clock)?;
+    let (steps, _) = clock.finish();
+    let warnings = sentences(dev, division.as_ref());
+    let report = report(job, program, &chosen, steps);
+    let resumed_after = opened.resumed();
+    Ok(EvalReport { results: opened.targets, resumed_after, offload: division, warnings, ..report })
+}
+
+/// The configuration of a program, with memory reserved for it, and how it is divided between devices.
+fn ready<P: Program<Scheme: Piped>>(
+    dev: &AnyDevice,
+    program: &P,
+    keys: &ServerKeys,
+    limits: &Limits<'_>,
+) -> Result<(Chosen<P::Scheme>, Option<Division>)> {
+    let device = (dev.threads(), &dev.footprint());
+    let chosen = within(limits, chosen(device, (program, keys), limits)?)?;
+    reserve::<P::Scheme>(dev, program.params(), chosen.predicted, &chosen.recording)?;
+    let division = arrange(dev, &chosen.recording.graph)?;
+    Ok((chosen, division))
+}
+
+/// Inputs that were read and compared with the program, and the places of their results.
+struct Opened<'a, P: Program> {
+    inputs: Results<P, AnyDevice>,
+    targets: Vec<PathBuf>,
+    origin: Origin,
+    checkpoint: Option<Checkpoint<'a, AnyDevice, P::Scheme>>,
+}
+
+impl<'a, P: Program<Scheme: Piped>> Opened<'a, P> {
+    fn of(dev: &'a AnyDevice, program: &'a P, keys: &ServerKeys, job: &Job<'_>, clock: &mut Clock<'_>) -> Result<Self> {
+        let inputs = read_inputs(dev, program, job.inputs, &keys.origin(), clock)?;
+        // The directory is created only now, so that refused inputs leave none behind.
+        let targets = targets(job.results, "result", program.results(), job.existing)?;
+        let inputs_read = hashes(job.inputs)?;
+        let origin = Origin { inputs: name_of(&inputs_read), ..keys.origin() };
+        let checkpoint = match job.checkpoint {
+            Some(dir) => Some(Checkpoint::open(dev, program.params(), dir, identity(job, keys, &inputs_read)?)?),
+            None => None,
+        };
+        Ok(Self { inputs, targets, origin, checkpoint })
+    }
+
+    fn evaluate(
+        &mut self,
+        server: &Server<'_, AnyDevice, P>,
+        keys: Keys<'_, AnyDevice>,
+        stop: &(dyn Fn() -> bool + Sync),
+        clock: &mut Clock<'_>,
+    ) -> limbwise::Result<Results<P, AnyDevice>> {
+        let dev = server.device();
+        let mut journal = Watch { checkpoint: self.checkpoint.as_mut(), stop };
         // Waits for queued GPU work, so that each step is billed with its own work.
         dev.sync()?;
         let results = {
             let _evaluation = dev.evaluation();
-            server.evaluate(keys, &inputs, clock, &mut journal)?
+            server.evaluate(keys, &self.inputs, clock, &mut journal)?
         };
         dev.sync()?;
         Ok(results)
-    });
-    let results = match (results, &mut checkpoint) {
-        (Ok(results), _) => results,
-        (Err(error), Some(checkpoint)) => return Err(checkpoint.cause(error)),
-        (Err(error), None) => return Err(error.into()),
-    };
-    for (done, (path, result)) in targets.iter().zip(&results).enumerate() {
-        clock.step(WRITE_STEP, done, targets.len());
-        put_ciphertext::<P::Scheme, _>(path, dev, params, result, &origin.numbered(done))?;
     }
-    checkpoint.as_ref().map_or(Ok(()), Checkpoint::clear)?;
+
+    /// The results, or why the checkpoint stopped the program, if it did.
+    fn settled<R>(&mut self, results: limbwise::Result<R>) -> Result<R> {
+        match (results, &mut self.checkpoint) {
+            (Ok(results), _) => Ok(results),
+            (Err(error), Some(checkpoint)) => Err(checkpoint.cause(error)),
+            (Err(error), None) => Err(error.into()),
+        }
+    }
+
+    fn write(
+        &self,
+        dev: &AnyDevice,
+        program: &P,
+        results: &Results<P, AnyDevice>,
+        clock: &mut Clock<'_>,
+    ) -> Result<()> {
+        for (done, (path, result)) in self.targets.iter().zip(results).enumerate() {
+            clock.step(WRITE_STEP, done, self.targets.len());
+            put_ciphertext::<P::Scheme, _>(path, dev, program.params(), result, &self.origin.numbered(done))?;
+        }
+        self.checkpoint.as_ref().map_or(Ok(()), Checkpoint::clear)
+    }
+
+    fn resumed(&self) -> Option<usize> {
+        self.checkpoint.as_ref().and_then(Checkpoint::resumed)
+    }
+}
+
+/// Evaluates parts of a batch as they are asked for, with keys that are read once and stay. Inputs, results and checkpoint
+/// of the job itself are not looked at.
+///
+/// # Errors
+/// As [`evaluate_files`] for program, keys and memory; what is wrong with a part is its answer.
+pub fn evaluate_parts(dev: &AnyDevice, job: &Job<'_>, limits: &Limits<'_>, asker: &mut dyn Asker) -> Result<()> {
+    let (program, keys) = built(job, limits)?;
+    on_scheme!(AnyProgram, program, program => resident(dev, &program, &keys, (job, limits), asker))
+}
+
+fn resident<P: Program<Scheme: Piped>>(
+    dev: &AnyDevice,
+    program: &P,
+    files: &ServerKeys,
+    (job, limits): (&Job<'_>, &Limits<'_>),
+    asker: &mut dyn Asker,
+) -> Result<()> {
+    let (chosen, _) = ready(dev, program, files, limits)?;
+    let (params, encoder) = (program.params(), P::Scheme::encoder(program.params()));
+    let mut quiet = |_| ();
+    let mut clock = Clock::new(&mut quiet);
+    with_keys::<P::Scheme, _>(dev, params, files, &chosen.recording, &mut clock, |keys, clock| {
+        let server = Server::new(dev, &encoder, program, clock)?;
+        let memory_bytes = chosen.predicted;
+        asker.ready(Ready { results: program.results(), summed: program.summed(), memory_bytes });
+        while let Some(request) = asker.next() {
+            asker.answer(match &request {
+                Request::Evaluate(part) => part_done(&server, program, (files, keys), (job, limits), part),
+                Request::Sum(sum) => sum_files(&server, program, files.origin(), sum).map(|results| PartDone {
+                    seconds: 0.0,
+                    resumed_after: None,
+                    results,
+                }),
+            });
+        }
+        Ok(())
+    })?;
+    Ok(())
+}
+
+fn part_done<P: Program<Scheme: Piped>>(
+    server: &Server<'_, AnyDevice, P>,
+    program: &P,
+    (files, keys): (&ServerKeys, Keys<'_, AnyDevice>),
+    (job, limits): (&Job<'_>, &Limits<'_>),
+    part: &Part,
+) -> Result<PartDone> {
+    if !part.inputs.is_dir() {
+        return Err(Error::Empty { path: part.inputs.display().to_string() });
+    }
+    let inputs = ciphertexts(&part.inputs)?;
+    counted(program, inputs.len())?;
+    let of_part = Job {
+        inputs: &inputs,
+        results: &part.results,
+        existing: Existing::Replaced,
+        checkpoint: part.checkpoint.as_deref(),
+        ..*job
+    };
+    let mut quiet = |_| ();
+    let (dev, mut clock) = (server.device(), Clock::new(&mut quiet));
+    let mut opened = Opened::of(dev, program, files, &of_part, &mut clock)?;
+    let results = opened.evaluate(server, keys, limits.stop, &mut clock);
+    let results = opened.settled(results)?;
+    opened.write(dev, program, &results, &mut clock)?;
     let (steps, _) = clock.finish();
-    let resumed = checkpoint.and_then(|checkpoint| checkpoint.resumed());
-    let warnings = sentences(dev, division.as_ref());
-    let report = report(job, program, &Chosen { recording, predicted }, steps);
-    Ok(EvalReport { results: targets, resumed_after: resumed, offload: division, warnings, ..report })
+    let resumed_after = opened.resumed();
+    Ok(PartDone { seconds: evaluation_seconds(&steps), resumed_after, results: opened.targets })
 }
 
 /// The report of an evaluation, without results, interruptions and division.
@@ -275,14 +404,15 @@ fn built(job: &Job<'_>, limits: &Limits<'_>) -> Result<(AnyProgram, ServerKeys)>
     let (before, most) = (held(limits), most_memory(limits));
     room_for(before, most, job.description.least_bytes(&params))?;
     let program = job.description.program(job.model).map_err(described)?;
-    let (least, names, count) = on_scheme!(AnyProgram, &program, program => {
-        (floor::least_bytes(program), input_names(program), program.inputs().len())
-    });
+    let least = on_scheme!(AnyProgram, &program, program => floor::least_bytes(program));
     room_for(before, most, least)?;
-    if job.inputs.len() != count {
-        return Err(Error::Count { count: job.inputs.len(), wanted: count, names });
-    }
     Ok((program, keys))
+}
+
+/// Refuses another number of inputs than the program takes.
+fn counted<P: Program>(program: &P, count: usize) -> Result<()> {
+    let wanted = program.inputs().len();
+    if count == wanted { Ok(()) } else { Err(Error::Count { count, wanted, names: input_names(program) }) }
 }
 
 /// Records the program and chooses the form of the keys.

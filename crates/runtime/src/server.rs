@@ -47,6 +47,18 @@ impl<'a, D: Device, P: Program> Server<'a, D, P> {
         P::Scheme::host_bytes(&self.encoded)
     }
 
+    pub(crate) fn device(&self) -> &'a D {
+        self.dev
+    }
+
+    /// The sum of two results of the program; `None` where results of its scheme are not summed.
+    pub fn sum(
+        &self,
+        pair: [&<P::Scheme as Scheme>::Ciphertext<D>; 2],
+    ) -> Option<Result<<P::Scheme as Scheme>::Ciphertext<D>>> {
+        P::Scheme::sum(self.setup(), pair)
+    }
+
     fn setup(&self) -> Setup<'_, P::Scheme, D> {
         Setup { dev: self.dev, encoder: self.encoder, params: self.program.params() }
     }

@@ -2,12 +2,12 @@
 
 use super::{BgvMul, MOST_CIPHERTEXTS, Step};
 use crate::{
-    family::{Exact, integer_samples},
+    family::{Exact, integer_samples, integer_samples_from},
     linear::layer::Model,
     options::{between, mistake, named_bgv, ways_of_keys},
     pbs::options::Samples,
     program::Program as _,
-    workload::{Built, Named, Refusable, Workload},
+    workload::{Built, Named, Part, Refusable, Workload},
 };
 use clap::Args;
 use limbwise::{bgv::BgvParams, scheme::Bgv};
@@ -107,6 +107,15 @@ impl Workload for BgvMulArgs {
         Ok(Built { program, described, client, preset, ways, smaller })
     }
 
+    fn batch(&self) -> Refusable<Option<usize>> {
+        Ok(Some(self.ciphertexts))
+    }
+
+    fn part(&self, part: Part) -> Option<Self> {
+        let data = Samples { skip: part.within(self.ciphertexts).first, ..self.data };
+        Some(Self { ciphertexts: part.count, data, ..self.clone() })
+    }
+
     fn data(&self) -> Samples {
         self.data.clone()
     }
@@ -124,6 +133,10 @@ impl Workload for BgvMulArgs {
 
     fn client(data: &Samples, _: &Described, program: &BgvMul, files: &[PathBuf]) -> Refusable<Exact<BgvMul>> {
         Samples::no_files(files)?;
+        if data.skip > 0 {
+            let from = (data.data_seed, data.skip);
+            return Ok(Exact::new(program.clone(), integer_samples_from(&program.inputs(), program.params(), from)));
+        }
         Ok(Exact::seeded(program.clone(), data.data_seed, |program, seed| {
             integer_samples(&program.inputs(), program.params(), seed)
         }))

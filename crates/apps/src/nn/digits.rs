@@ -32,13 +32,18 @@ impl Digits {
     /// # Errors
     /// [`NnError::Shipped`] if more are requested than are shipped.
     pub fn shipped(count: usize) -> Result<Self, NnError> {
+        Self::shipped_from(0, count)
+    }
+
+    /// The same without the first `skip`.
+    pub(super) fn shipped_from(skip: usize, count: usize) -> Result<Self, NnError> {
         let records = include_bytes!("../../data/mnist_sample.bits").chunks_exact(RECORD);
-        if count > records.len() {
-            return Err(NnError::Shipped { got: count, shipped: records.len() });
+        if skip.saturating_add(count) > records.len() {
+            return Err(NnError::Shipped { got: skip.saturating_add(count), shipped: records.len() });
         }
         let bit = |bits: &[u8], p: usize| u64::from(bits[p / 8] >> (p % 8) & 1);
         let image = |record: &[u8]| (0..SIDE * SIDE).map(|p| bit(&record[1..], p)).collect();
-        let records = records.take(count);
+        let records = records.skip(skip).take(count);
         Ok(Self { images: records.clone().map(image).collect(), labels: records.map(|r| r[0]).collect() })
     }
 }

@@ -8,7 +8,7 @@ use crate::{
     options::{absolute, between, by_shape_if_small, mistake, named_tfhe, one},
     pbs::options::one_way,
     program::{Program as _, Tfhe},
-    workload::{Built, Named, Refusable, Timed, Workload},
+    workload::{Built, Named, Part, Refusable, Timed, Workload},
 };
 use clap::Args;
 use limbwise::tfhe::TfheParams;
@@ -39,6 +39,11 @@ pub struct NnData {
     /// Network file with as many layers, written by scripts/train_nn.py [default: the shipped one]
     #[arg(long, value_name = "FILE", help_heading = "Data")]
     network: Option<PathBuf>,
+
+    /// Images behind the skipped ones that stand before a part's.
+    #[arg(skip)]
+    #[serde(default)]
+    before: usize,
 }
 
 /// A network of LAYERS layers on encrypted handwritten digits, a bootstrapping a neuron (TFHE)
@@ -117,10 +122,11 @@ impl NnData {
     fn digits(&self, count: usize, files: &[PathBuf]) -> Refusable<Digits> {
         Ok(match one(files)?.or(self.data.as_deref()) {
             Some(path) => {
-                let range = self.skip..self.skip.saturating_add(count);
+                let first = self.skip.saturating_add(self.before);
+                let range = first..first.saturating_add(count);
                 Digits::new(&load_range(path, self.labels.as_deref(), range)?)?
             }
-            None => Digits::shipped(count)?,
+            None => Digits::shipped_from(self.before, count)?,
         })
     }
 }
@@ -147,6 +153,15 @@ impl<const LAYERS: usize> Workload for NnArgs<LAYERS> {
         by_shape_if_small(&named_tfhe(preset)?, 4, |params| self.with(params, preset))
     }
 
+    fn batch(&self) -> Refusable<Option<usize>> {
+        Ok(Some(self.images))
+    }
+
+    fn part(&self, part: Part) -> Option<Self> {
+        let data = NnData { before: part.within(self.images).first, ..self.data.clone() };
+        Some(Self { images: part.count, data, ..self.clone() })
+    }
+
     fn data(&self) -> NnData {
         let NnData { data, labels, network, .. } = &self.data;
         let [data, labels, network] = [data, labels, network].map(|path| absolute(path.as_ref()));
@@ -160,7 +175,7 @@ impl<const LAYERS: usize> Workload for NnArgs<LAYERS> {
                 model.digits.as_deref().cloned().ok_or_else(missing)?
             }
             // Without a model, a network of the same shape replaces the server's.
-            _ => NnData { data: None, labels: None, skip: 0, network: None }.network(LAYERS)?,
+            _ => NnData { data: None, labels: None, skip: 0, network: None, before: 0 }.network(LAYERS)?,
         };
         Ok(Nn::new(params, network, of.images)?)
     }

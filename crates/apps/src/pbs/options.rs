@@ -2,12 +2,12 @@
 
 use super::{MOST_BATCH, Pbs, Tables};
 use crate::{
-    family::{Exact, message_samples},
+    family::{Exact, message_samples_from},
     linear::layer::Model,
     options::{between, mistake, named_tfhe},
     program::{Program as _, Tfhe},
     way::Way,
-    workload::{Built, Named, Refusable, Timed, Workload},
+    workload::{Built, Named, Part, Refusable, Timed, Workload},
 };
 use clap::Args;
 use limbwise::rlwe::KeyForm;
@@ -25,6 +25,16 @@ pub struct Samples {
     /// Seed of the uniform messages
     #[arg(long, value_name = "NUMBER", default_value_t = 0)]
     pub(crate) data_seed: u64,
+
+    /// Messages of the seed that stand before a part's.
+    #[arg(skip)]
+    #[serde(default, skip_serializing_if = "none")]
+    pub(crate) skip: usize,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+fn none(skipped: &usize) -> bool {
+    *skipped == 0
 }
 
 impl Samples {
@@ -107,6 +117,18 @@ impl Workload for PbsArgs {
         Ok((Built { program, described, client, preset: preset.into(), ways: one_way(), smaller }, None))
     }
 
+    fn batch(&self) -> Refusable<Option<usize>> {
+        Ok(Some(self.batch))
+    }
+
+    fn part(&self, part: Part) -> Option<Self> {
+        // Where tables differ by message, a part's messages would meet those of the first.
+        (self.tables == Tables::Same).then(|| {
+            let data = Samples { skip: part.within(self.batch).first, ..self.data };
+            Self { batch: part.count, data, ..self.clone() }
+        })
+    }
+
     fn data(&self) -> Samples {
         self.data.clone()
     }
@@ -120,6 +142,6 @@ impl Workload for PbsArgs {
 
     fn client(data: &Samples, _: &Described, program: &Pbs, files: &[PathBuf]) -> Refusable<Exact<Pbs>> {
         Samples::no_files(files)?;
-        Ok(Exact::new(program.clone(), message_samples(&program.inputs(), data.data_seed)))
+        Ok(Exact::new(program.clone(), message_samples_from(&program.inputs(), data.data_seed, data.skip)))
     }
 }

@@ -4,6 +4,7 @@
 
 use super::{
     error::QueryError,
+    field::{Field, values},
     filter::Filter,
     question::{Question, Term},
     table::Table,
@@ -74,13 +75,31 @@ pub struct SumPrecision {
     pub sum_relative_error: f64,
 }
 
+/// What the server is told of an encrypted column, beside the query and the number of rows.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Told {
+    pub column: String,
+    /// Its domain in words: the least and the largest value, or the texts.
+    pub values: String,
+}
+
+impl Told {
+    fn of(field: &Field) -> Self {
+        let [low, high] = [field.low, field.high].map(|end| field.show(end));
+        let values = match field.categories.len() {
+            0 => format!("{low} to {high}"),
+            1..=8 => field.categories.join(", "),
+            count => format!("{count} texts from {low} to {high}"),
+        };
+        Self { column: field.name.clone(), values }
+    }
+}
+
 impl SumPrecision {
     fn of(program: &Query, [bits, sum]: [Estimate; 2]) -> Self {
         let question = program.question();
-        let share = |low: i64, high: i64| low.abs_diff(high) as f64 + 1.0;
-        let passing = question.ranges.iter().map(|r| share(r.low, r.high) / share(r.field.low, r.field.high));
         let rows = question.rows as f64;
-        let rows_expected = rows * passing.product::<f64>();
+        let rows_expected = rows * question.condition.share(&question.compared);
         let bit_error = bits.error();
         let arithmetic_error = sum.error() / (rows_expected * program.mean()).max(f64::MIN_POSITIVE);
         let sum_relative_error = rows * bit_error / rows_expected + arithmetic_error;
@@ -180,11 +199,12 @@ impl Query {
     }
 
     pub fn rows(&self, table: &Table) -> Result<Rows, QueryError> {
-        let values = |name: &String| table.column(name).map(|(_, _, values)| values);
-        let compared = self.question.ranges.iter().map(|r| values(&r.field.name)).collect::<Result<Vec<_>, _>>()?;
+        let compared =
+            self.question.compared.iter().map(|field| values(field, table)).collect::<Result<Vec<_>, _>>()?;
+        let compared: Vec<&[i64]> = compared.iter().map(Vec::as_slice).collect();
         let column = |term: &Term| {
             let share = |&cell: &i64| (cell * term.finer()) as f64 / term.bound() as f64;
-            Ok(self.plan.arranged(&values(&term.field.name)?.iter().map(share).collect::<Vec<f64>>()))
+            Ok(self.plan.arranged(&values(&term.field, table)?.iter().map(share).collect::<Vec<f64>>()))
         };
         let columns = self.question.terms.iter().map(column).collect::<Result<_, QueryError>>()?;
         Ok(Rows { digits: self.filter.inputs(&compared), columns })
@@ -270,16 +290,21 @@ impl Program for Query {
         2
     }
 
+    fn summed(&self) -> usize {
+        1
+    }
+
     /// The answer, and for each row the bit that it was multiplied by.
     fn arrays(&self, results: &Vec<BridgedValues>) -> Vec<Array> {
-        let [BridgedValues::Slots(sum), BridgedValues::Slots(bits)] = &results[..] else { return Vec::new() };
+        let [BridgedValues::Slots(sum), others @ ..] = &results[..] else { return Vec::new() };
         let digits = self.question.digits().cast_signed();
         let answer = sum[0][0].re * self.unit() * 10f64.powi(-digits);
+        let answer =
+            Array { name: "answer".into(), shape: vec![1], values: vec![answer.into()], numbers: Numbers::Real };
+        let Some(BridgedValues::Slots(bits)) = others.first() else { return vec![answer] };
         let rows = self.by_row(&bits[0]).into_iter().map(Complex64::from).collect();
-        vec![
-            Array { name: "answer".into(), shape: vec![1], values: vec![answer.into()], numbers: Numbers::Real },
-            Array { name: "rows".into(), shape: vec![self.question.rows], values: rows, numbers: Numbers::Real },
-        ]
+        let rows = Array { name: "rows".into(), shape: vec![self.question.rows], values: rows, numbers: Numbers::Real };
+        vec![answer, rows]
     }
 
     /// The sum is in units of its bound.
@@ -290,7 +315,8 @@ impl Program for Query {
 
     fn details(&self) -> Details {
         let question = &self.question;
-        fields(json!({ "sql": question.sql, "rows": question.rows, "filter": self.filter.summary() }))
+        let told: Vec<Told> = question.fields().iter().map(Told::of).collect();
+        fields(json!({ "sql": question.sql, "rows": question.rows, "told": told, "filter": self.filter.summary() }))
     }
 
     fn expected(&self, results: &[BridgedEstimate]) -> Details {

@@ -3,8 +3,8 @@
 use crate::data::DataError;
 
 /// The supported SQL, as text for users.
-const SUPPORTED: &str = "wanted SELECT SUM(a * b) or COUNT(*) FROM table WHERE conditions joined by AND, each comparing \
-                         an integer, decimal or date column with a constant (=, <, <=, >, >=, BETWEEN)";
+const SUPPORTED: &str = "wanted SELECT SUM(a * b) or COUNT(*) FROM table WHERE conditions joined by AND, OR and NOT, each \
+                         comparing a column with constants (=, <>, <, <=, >, >=, BETWEEN, IN, LIKE 'prefix%')";
 
 /// An unsupported query, or data that do not fit a query.
 #[derive(Debug, thiserror::Error)]
@@ -24,14 +24,10 @@ pub enum QueryError {
     UnknownColumn { table: String, name: String, known: String },
     #[error("the query is about table {got:?}, the data are {wanted:?}: name that one")]
     OtherTable { got: String, wanted: String },
-    #[error("column {name} holds text ({example:?}); {SUPPORTED}")]
-    TextColumn { name: String, example: String },
     #[error("{condition}: column {name} holds {kind}, the constant is {got}; write {wanted}")]
     Constant { condition: String, name: String, kind: String, got: String, wanted: &'static str },
-    #[error(
-        "no row can pass: the conditions on {name} leave nothing of {low} to {high}: the answer is 0 without a key"
-    )]
-    NoRow { name: String, low: String, high: String },
+    #[error("no row can pass: the conditions leave no value that the columns may have: the answer is 0 without a key")]
+    NoRow,
     #[error("every row passes: no condition excludes a value that its column may have; add one that does (WHERE ...)")]
     EveryRow,
     #[error(
@@ -46,7 +42,7 @@ pub enum QueryError {
         high: String,
     },
     #[error(
-        "--domain {text}: {problem}; wanted COLUMN=LOW..HIGH, such as l_quantity=1..50 or l_shipdate=1992-01-01..1998-12-31"
+        "--domain {text}: {problem}; wanted COLUMN=LOW..HIGH, such as l_quantity=1..50 or l_shipdate=1992-01-01..1998-12-31, or the texts of a column: l_shipmode=AIR|MAIL|SHIP"
     )]
     Domain { text: String, problem: String },
     #[error(
@@ -59,8 +55,16 @@ pub enum QueryError {
         "{bits} message bits are too few: two for the state of a comparison and one for a digit (--preset flags-2-2)"
     )]
     Bits { bits: u32 },
-    #[error("{got} filtered columns: these parameters join at most {most} (fewer columns, or more message bits)")]
-    Columns { got: usize, most: usize },
+    #[error("the condition takes {got} bootstrappings a row, at most {most} are done: name fewer values (IN, OR)")]
+    Steps { got: usize, most: usize },
+    #[error(
+        "column {name}, row {row}: {got:?} is none of the values that both sides know: add it (--domain {name}=A|B|C)"
+    )]
+    OutOfList { name: String, row: usize, got: String },
+    #[error(
+        "column {name} has {got} different texts, at most {most} are told apart: name those that count (--domain {name}=A|B|C)"
+    )]
+    Categories { name: String, got: usize, most: usize },
     #[error(transparent)]
     Scheme(#[from] limbwise::Error),
     /// A file that cannot be read.

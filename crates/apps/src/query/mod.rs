@@ -4,16 +4,19 @@
 //! the encrypted program over both schemes.
 //! Stays out: keys, devices, conversion of bits to slots (`limbwise::bridge`).
 //!
-//! Read in this order: [`sql`] (text to statement), [`table`] and [`mod@load`], [`question`] (resolved names),
-//! [`filter`], [`encrypted`], [`client`], [`options`], [`tpch`], [`error`].
+//! Read in this order: [`sql`] (text to statement), [`table`] and [`mod@load`], [`field`](mod@field) and [`question`] (resolved names),
+//! [`set`] and [`condition`] (what a row must satisfy), [`filter`], [`encrypted`], [`client`], [`options`], [`tpch`], [`error`].
 
 pub mod client;
+pub mod condition;
 pub mod encrypted;
 pub mod error;
+pub mod field;
 pub mod filter;
 pub mod load;
 pub mod options;
 pub mod question;
+pub mod set;
 pub mod sql;
 pub mod table;
 pub mod tpch;
@@ -21,8 +24,9 @@ pub mod tpch;
 pub use client::QueryClient;
 pub use encrypted::{Bits, Query, Rows, SumPrecision};
 pub use error::QueryError;
+pub use field::Domain;
 pub use filter::{Filter, FilterSummary};
 pub use load::load;
-pub use question::{Domain, Question};
+pub use question::Question;
 pub use sql::Statement;
 pub use table::Table;

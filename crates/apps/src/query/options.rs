@@ -1,14 +1,10 @@
 //! Options of `tpch-q6` and `query`: SQL queries on encrypted tables.
 
-use super::{
-    Domain, Query, QueryClient, Question, Statement, Table, load,
-    question::{Field, MOST_ROWS},
-    tpch,
-};
+use super::{Domain, Query, QueryClient, Question, Statement, Table, field::Field, load, question::MOST_ROWS, tpch};
 use crate::{
     linear::layer::Model,
     options::{KEYS, absolute, between, choice, named_pair, one, ways_of_keys},
-    workload::{Built, Named, Refusable, Workload},
+    workload::{Built, Named, Part, Refusable, Workload},
 };
 use clap::Args;
 use limbwise::{finite, rlwe::KeyForm, scheme::Bridged};
@@ -54,6 +50,11 @@ pub struct TpchData {
     /// Use only the first ROWS rows
     #[arg(long, value_name = "COUNT", value_parser = rows)]
     rows: Option<usize>,
+
+    /// The rows of these that a part of the query is about.
+    #[arg(skip)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    part: Option<Part>,
 }
 
 /// Query 6 of TPC-H on an encrypted lineitem: comparisons on TFHE, the sum on CKKS
@@ -87,16 +88,23 @@ pub struct QueryData {
     /// Use only the first ROWS rows
     #[arg(long, value_name = "COUNT", value_parser = rows)]
     rows: Option<usize>,
+
+    /// The rows of these that a part of the query is about.
+    #[arg(skip)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    part: Option<Part>,
 }
 
 /// An SQL query on an encrypted table: filter and sum over one CSV or Parquet file
 ///
-/// SELECT SUM(a * b) or COUNT(*) FROM table WHERE conditions joined by AND: columns of integers, decimals and dates
-/// compared with constants (=, <, <=, >, >=, BETWEEN). Factors of the sum are columns, or a number plus or minus one.
+/// SELECT SUM(a * b) or COUNT(*) FROM table WHERE conditions joined by AND, OR and NOT: columns of integers, decimals,
+/// dates and texts compared with constants (=, <>, <, <=, >, >=, BETWEEN, IN, LIKE 'prefix%'). Factors of the sum are
+/// columns, or a number plus or minus one. A text is encrypted as its number in a list that both sides know.
 ///
 /// Examples:
 ///   query --sql "SELECT SUM(price * (1 - rebate)) FROM sales WHERE day >= date '2026-01-01'" --data sales.csv
 ///   query --sql "SELECT COUNT(*) FROM sales WHERE amount < 24" --data sales.parquet --domain amount=0..1000
+///   query --sql "SELECT COUNT(*) FROM sales WHERE color IN ('red', 'blue')" --data sales.csv --domain "color=red|blue|green"
 #[derive(Clone, Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub struct QueryArgs {
@@ -107,7 +115,8 @@ pub struct QueryArgs {
     #[command(flatten)]
     data: QueryData,
 
-    /// Range of a column's values, known to both sides [default: its minimum to its maximum]; may be repeated
+    /// Range of a column's values, or a list of its texts (COLUMN=A|B|C), known to both sides [default: what the data
+    /// have]; may be repeated
     #[arg(long = "domain", value_name = "COLUMN=LOW..HIGH")]
     domains: Vec<Domain>,
 
@@ -130,22 +139,32 @@ fn program(name: &'static str, of: &Described, (params, _): Named<'_, Bridged>) 
     Ok(Query::new(name, question, params)?)
 }
 
+/// The client of a table, or of a part of it.
+fn of_part(program: &Query, table: &Table, part: Option<Part>) -> Refusable<QueryClient> {
+    Ok(match part {
+        None => QueryClient::new(program, table)?,
+        Some(part) => QueryClient::new(program, &program.question().filled(table.part(part))?)?,
+    })
+}
+
 impl Common {
     fn build<W>(
         &self,
         name: &'static str,
         question: Question,
-        table: &Table,
+        (table, part): (&Table, Option<Part>),
         memory: Option<u64>,
     ) -> Refusable<Built<W>>
     where
         W: Workload<Scheme = Bridged, Program = Query, Client = QueryClient, Described = Described>,
     {
+        // Domains are those of the whole table: a part must not tell its own.
+        let question = Question { rows: part.map_or(question.rows, |part| part.count), ..question };
         let described = Described { sql: question.sql.clone(), rows: question.rows, columns: question.fields() };
         let preset = self.preset.as_deref().unwrap_or(PRESET);
         let program = Query::new(name, question, &named_pair(preset)?)?;
         Ok(Built {
-            client: Some(QueryClient::new(&program, table)?),
+            client: Some(of_part(&program, table, part)?),
             program,
             described,
             preset: preset.into(),
@@ -183,7 +202,15 @@ impl Workload for TpchArgs {
     fn build(&self, memory: Option<u64>) -> Refusable<Built<Self>> {
         let table = self.data.table(&[])?;
         let question = Question::new(&Statement::parse(tpch::QUERY_6)?, &table, &tpch::domains())?;
-        self.common.build("tpch-q6", question, &table, memory)
+        self.common.build("tpch-q6", question, (&table, self.data.part), memory)
+    }
+
+    fn batch(&self) -> Refusable<Option<usize>> {
+        Ok(Some(self.data.table(&[])?.rows))
+    }
+
+    fn part(&self, part: Part) -> Option<Self> {
+        Some(Self { data: TpchData { part: Some(part), ..self.data.clone() }, ..self.clone() })
     }
 
     fn data(&self) -> TpchData {
@@ -195,7 +222,7 @@ impl Workload for TpchArgs {
     }
 
     fn client(data: &TpchData, _: &Described, program: &Query, files: &[PathBuf]) -> Refusable<QueryClient> {
-        Ok(QueryClient::new(program, &data.table(files)?)?)
+        of_part(program, &data.table(files)?, data.part)
     }
 }
 
@@ -215,7 +242,15 @@ impl Workload for QueryArgs {
         let statement = Statement::parse(&self.sql)?; // a mistake in the text is told before a long file is read
         let table = load(&self.data.data, self.data.rows)?;
         let question = Question::new(&statement, &table, &self.domains)?;
-        self.common.build("query", question, &table, memory)
+        self.common.build("query", question, (&table, self.data.part), memory)
+    }
+
+    fn batch(&self) -> Refusable<Option<usize>> {
+        Ok(Some(load(&self.data.data, self.data.rows)?.rows))
+    }
+
+    fn part(&self, part: Part) -> Option<Self> {
+        Some(Self { data: QueryData { part: Some(part), ..self.data.clone() }, ..self.clone() })
     }
 
     fn data(&self) -> QueryData {
@@ -227,6 +262,6 @@ impl Workload for QueryArgs {
     }
 
     fn client(data: &QueryData, _: &Described, program: &Query, files: &[PathBuf]) -> Refusable<QueryClient> {
-        Ok(QueryClient::new(program, &load(one(files)?.unwrap_or(&data.data), data.rows)?)?)
+        of_part(program, &load(one(files)?.unwrap_or(&data.data), data.rows)?, data.part)
     }
 }

@@ -17,6 +17,18 @@ use sqlparser::{
 };
 
 const MOST_TEXT: usize = 1 << 14;
+/// Most names and operators of a text: expressions nest as deep as there are operators, and are walked by recursion.
+const MOST_WORDS: usize = 512;
+
+/// Names and operators outside of quotes. Numbers, and the commas of lists, nest nothing.
+fn words(text: &str) -> usize {
+    let outside = text.split('\'').step_by(2).collect::<Vec<_>>().join(" ");
+    let names = outside
+        .split(|c: char| !c.is_alphanumeric() && c != '_')
+        .filter(|word| word.chars().next().is_some_and(char::is_alphabetic));
+    let operators = outside.chars().filter(|c| !c.is_alphanumeric() && !c.is_whitespace() && !"_,.();".contains(*c));
+    names.count() + operators.count()
+}
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Aggregate {
@@ -47,31 +59,51 @@ pub enum Comparison {
     AtMost,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Constant {
     Number(Decimal),
     /// Days since 1970-01-01.
     Date(i64),
+    /// A quoted text; of a date, if the column holds dates.
+    Text(String),
 }
 
-/// A column compared with a constant.
+/// What is asked of a column.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Test {
+    Compare(Comparison, Constant),
+    /// Equal to one of these.
+    Among(Vec<Constant>),
+    /// Begins with this.
+    Prefix(String),
+}
+
+/// A column compared with constants.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Condition {
     pub column: String,
-    pub comparison: Comparison,
-    pub constant: Constant,
+    pub test: Test,
     pub text: String,
 }
 
-/// A query: an aggregate over the rows of one table that satisfy all conditions.
+/// What a row must satisfy.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Formula {
+    Is(Condition),
+    Not(Box<Formula>),
+    All(Vec<Formula>),
+    Any(Vec<Formula>),
+}
+
+/// A query: an aggregate over the rows of one table that satisfy a formula.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Statement {
     /// The original text in one line.
     pub text: String,
     pub aggregate: Aggregate,
     pub table: String,
-    /// Conditions that a row must satisfy.
-    pub conditions: Vec<Condition>,
+    /// What a row must satisfy.
+    pub filter: Formula,
 }
 
 impl Statement {
@@ -82,6 +114,11 @@ impl Statement {
     pub fn parse(text: &str) -> Result<Self, QueryError> {
         if text.len() > MOST_TEXT {
             return Err(QueryError::Syntax(format!("{} bytes are too long for a query", text.len())));
+        }
+        if words(text) > MOST_WORDS {
+            let got =
+                format!("a text of {} names and operators (at most {MOST_WORDS}; IN takes long lists)", words(text));
+            return Err(QueryError::unsupported(got));
         }
         let parsed = Parser::parse_sql(&GenericDialect {}, text).map_err(|e| QueryError::Syntax(e.to_string()))?;
         let [Sql::Query(query)] = &parsed[..] else {
@@ -113,9 +150,7 @@ impl Statement {
         if Parser::parse_sql(&GenericDialect {}, &query.to_string()).ok().as_ref() != Some(&parsed) {
             return Err(QueryError::unsupported("a name or text with quotation marks inside"));
         }
-        let mut conditions = Vec::new();
-        conjunction(filter, &mut conditions)?;
-        Ok(Self { text: query.to_string(), aggregate, table, conditions })
+        Ok(Self { text: query.to_string(), aggregate, table, filter: formula(filter)? })
     }
 }
 
@@ -195,59 +230,87 @@ fn named(expr: &Expr) -> Option<String> {
     }
 }
 
-fn conjunction(expr: &Expr, out: &mut Vec<Condition>) -> Result<(), QueryError> {
-    match expr {
-        Expr::Nested(inner) => conjunction(inner, out),
-        Expr::BinaryOp { left, op: BinaryOperator::And, right } => {
-            conjunction(left, out)?;
-            conjunction(right, out)
+fn formula(expr: &Expr) -> Result<Formula, QueryError> {
+    let not = |negated: bool, formula: Formula| if negated { Formula::Not(Box::new(formula)) } else { formula };
+    Ok(match expr {
+        Expr::Nested(inner) => formula(inner)?,
+        Expr::UnaryOp { op: UnaryOperator::Not, expr } => not(true, formula(expr)?),
+        Expr::BinaryOp { left, op: BinaryOperator::And, right } => Formula::All(vec![formula(left)?, formula(right)?]),
+        Expr::BinaryOp { left, op: BinaryOperator::Or, right } => Formula::Any(vec![formula(left)?, formula(right)?]),
+        Expr::Between { expr: of, negated, low, high } => {
+            let low = compared(expr, of, Comparison::AtLeast, low)?;
+            not(*negated, Formula::All(vec![low, compared(expr, of, Comparison::AtMost, high)?]))
         }
-        Expr::Between { expr: of, negated: false, low, high } => {
-            compared(expr, of, &[(Comparison::AtLeast, &**low), (Comparison::AtMost, &**high)], out)
+        Expr::InList { expr: of, list, negated } => {
+            let constants = list.iter().map(|value| constant_in(expr, value)).collect::<Result<_, _>>()?;
+            not(*negated, is(expr, of, Test::Among(constants))?)
+        }
+        Expr::Like { negated, any: false, expr: of, pattern, escape_char: None } => {
+            not(*negated, is(expr, of, prefix(expr, pattern)?)?)
+        }
+        Expr::BinaryOp { left, op: op @ (BinaryOperator::Eq | BinaryOperator::NotEq), right } => {
+            let (of, value) = if named(left).is_some() { (left, right) } else { (right, left) };
+            not(*op == BinaryOperator::NotEq, is(expr, of, Test::Among(vec![constant_in(expr, value)?]))?)
         }
         Expr::BinaryOp { left, op, right } => {
             let Some([one, turned]) = comparisons(op) else {
                 return Err(QueryError::unsupported(format!("{op} in {expr}")));
             };
             match named(left) {
-                Some(_) => compared(expr, left, &one.iter().map(|&c| (c, &**right)).collect::<Vec<_>>(), out),
-                None => compared(expr, right, &turned.iter().map(|&c| (c, &**left)).collect::<Vec<_>>(), out),
+                Some(_) => compared(expr, left, one, right)?,
+                None => compared(expr, right, turned, left)?,
             }
         }
-        _ => Err(QueryError::unsupported(format!("the condition {expr}"))),
-    }
+        _ => return Err(QueryError::unsupported(format!("the condition {expr}"))),
+    })
 }
 
 /// The operator as seen from its left side, and from its right side.
-fn comparisons(op: &BinaryOperator) -> Option<[&'static [Comparison]; 2]> {
+fn comparisons(op: &BinaryOperator) -> Option<[Comparison; 2]> {
     use Comparison::{Above, AtLeast, AtMost, Below};
     Some(match op {
-        BinaryOperator::Gt => [&[Above], &[Below]],
-        BinaryOperator::GtEq => [&[AtLeast], &[AtMost]],
-        BinaryOperator::Lt => [&[Below], &[Above]],
-        BinaryOperator::LtEq => [&[AtMost], &[AtLeast]],
-        BinaryOperator::Eq => [&[AtLeast, AtMost], &[AtLeast, AtMost]],
+        BinaryOperator::Gt => [Above, Below],
+        BinaryOperator::GtEq => [AtLeast, AtMost],
+        BinaryOperator::Lt => [Below, Above],
+        BinaryOperator::LtEq => [AtMost, AtLeast],
         _ => return None,
     })
 }
 
-fn compared(whole: &Expr, of: &Expr, with: &[(Comparison, &Expr)], out: &mut Vec<Condition>) -> Result<(), QueryError> {
-    let Some(column) = named(of) else {
-        return Err(QueryError::unsupported(format!("the condition {whole} (a column is compared with a constant)")));
-    };
-    for (comparison, expr) in with {
-        let Some(constant) = constant(expr) else {
-            return Err(QueryError::unsupported(format!("{expr} in {whole}, which is no constant number or date,")));
-        };
-        out.push(Condition { column: column.clone(), comparison: *comparison, constant, text: whole.to_string() });
+fn is(whole: &Expr, of: &Expr, test: Test) -> Result<Formula, QueryError> {
+    let column = named(of).ok_or_else(|| {
+        QueryError::unsupported(format!("the condition {whole} (a column is compared with a constant)"))
+    })?;
+    Ok(Formula::Is(Condition { column, test, text: whole.to_string() }))
+}
+
+fn compared(whole: &Expr, of: &Expr, comparison: Comparison, with: &Expr) -> Result<Formula, QueryError> {
+    is(whole, of, Test::Compare(comparison, Constant::Date(0)))?; // the column first: it is what is wrong more often
+    is(whole, of, Test::Compare(comparison, constant_in(whole, with)?))
+}
+
+fn constant_in(whole: &Expr, expr: &Expr) -> Result<Constant, QueryError> {
+    constant(expr).ok_or_else(|| {
+        QueryError::unsupported(format!("{expr} in {whole}, which is no constant number, date or text,"))
+    })
+}
+
+/// A pattern that begins with a text, or is one.
+fn prefix(whole: &Expr, pattern: &Expr) -> Result<Test, QueryError> {
+    let other = || QueryError::unsupported(format!("the pattern of {whole} (a text, or one with % at its end alone)"));
+    let Some(Constant::Text(pattern)) = constant(pattern) else { return Err(other()) };
+    let (text, open) = pattern.strip_suffix('%').map_or((pattern.as_str(), false), |text| (text, true));
+    match text.contains(['%', '_', '\\']) {
+        true => Err(other()),
+        false if open => Ok(Test::Prefix(text.into())),
+        false => Ok(Test::Among(vec![Constant::Text(text.into())])),
     }
-    Ok(())
 }
 
 fn number(expr: &Expr) -> Option<Decimal> {
     match constant(expr)? {
         Constant::Number(number) => Some(number),
-        Constant::Date(_) => None,
+        Constant::Date(_) | Constant::Text(_) => None,
     }
 }
 
@@ -257,7 +320,7 @@ fn constant(expr: &Expr) -> Option<Constant> {
         Expr::Nested(inner) => constant(inner),
         Expr::Value(value) => match &value.value {
             Value::Number(text, _) => Decimal::read(text).map(Constant::Number),
-            Value::SingleQuotedString(text) => read_date(text).map(Constant::Date),
+            Value::SingleQuotedString(text) => Some(Constant::Text(text.clone())),
             _ => None,
         },
         Expr::TypedString(typed) if typed.data_type == DataType::Date => match &typed.value.value {
@@ -277,7 +340,7 @@ fn constant(expr: &Expr) -> Option<Constant> {
                     let right = number(right)?;
                     Some(Constant::Number(left.plus(if sign < 0 { right.negated() } else { right })))
                 }
-                (Constant::Date(_), _) => None,
+                (Constant::Date(_) | Constant::Text(_), _) => None,
             }
         }
         _ => None,
@@ -314,13 +377,22 @@ mod tests {
         Constant::Date(read_date(text).unwrap())
     }
 
+    /// The tests of a formula, in their order.
+    fn tests(formula: &Formula) -> Vec<(&str, &Test)> {
+        match formula {
+            Formula::Is(condition) => vec![(&condition.column, &condition.test)],
+            Formula::Not(inner) => tests(inner),
+            Formula::All(of) | Formula::Any(of) => of.iter().flat_map(tests).collect(),
+        }
+    }
+
     #[test]
     fn the_text_of_the_specification_is_read() {
         let text = "select sum(l_extendedprice * l_discount) as revenue from lineitem where \
                     l_shipdate >= date '1994-01-01' and l_shipdate < date '1994-01-01' + interval '1' year and \
                     l_discount between 0.06 - 0.01 and 0.06 + 0.01 and l_quantity < 24;";
         let statement = Statement::parse(text).unwrap();
-        let found = statement.conditions.iter().map(|c| (c.column.as_str(), c.comparison, c.constant));
+        let found = tests(&statement.filter);
         let number = |mantissa, digits| Constant::Number(Decimal { mantissa, digits });
         let wanted = [
             ("l_shipdate", Comparison::AtLeast, date("1994-01-01")),
@@ -329,7 +401,8 @@ mod tests {
             ("l_discount", Comparison::AtMost, number(7, 2)),
             ("l_quantity", Comparison::Below, number(24, 0)),
         ];
-        assert_eq!(found.collect::<Vec<_>>(), wanted);
+        let wanted = wanted.map(|(column, comparison, constant)| (column, Test::Compare(comparison, constant)));
+        assert_eq!(found, wanted.iter().map(|(column, test)| (*column, test)).collect::<Vec<_>>());
         let factor = |name: &str| Factor { column: name.into(), constant: None, negated: false };
         assert_eq!(statement.aggregate, Aggregate::Sum(vec![factor("l_extendedprice"), factor("l_discount")]));
         assert_eq!(statement.table, "lineitem");
@@ -338,22 +411,38 @@ mod tests {
     #[test]
     fn constants_may_stand_on_the_left_and_in_factors() {
         let statement = Statement::parse("SELECT SUM(a * (1 - t.b) * (c - 0.5)) FROM t WHERE 3 < a AND b = 2").unwrap();
-        let asked: Vec<_> = statement.conditions.iter().map(|c| (c.column.as_str(), c.comparison)).collect();
-        assert_eq!(asked, [("a", Comparison::Above), ("b", Comparison::AtLeast), ("b", Comparison::AtMost)]);
+        let number = |mantissa| Constant::Number(Decimal { mantissa, digits: 0 });
+        let wanted = [Test::Compare(Comparison::Above, number(3)), Test::Among(vec![number(2)])];
+        assert_eq!(tests(&statement.filter), [("a", &wanted[0]), ("b", &wanted[1])]);
         let Aggregate::Sum(factors) = statement.aggregate else { panic!("a sum") };
         let parts: Vec<_> = factors.iter().map(|f| (f.constant.map(|c| c.to_string()), f.negated)).collect();
         assert_eq!(parts, [(None, false), (Some("1".into()), true), (Some("-0.5".into()), false)]);
     }
 
     #[test]
+    fn formulas_keep_their_shape() {
+        let text = "SELECT COUNT(*) FROM t WHERE NOT (a <> 1 OR b NOT BETWEEN 2 AND 3) AND c LIKE 'x%' AND d NOT IN ('u', 'v')";
+        let Formula::All(of) = Statement::parse(text).unwrap().filter else { panic!("an AND") };
+        let [Formula::All(first), Formula::Not(list)] = &of[..] else { panic!("{of:?}") };
+        assert!(
+            matches!(&first[0], Formula::Not(or) if matches!(&**or, Formula::Any(of) if of.len() == 2)),
+            "{first:?}"
+        );
+        assert_eq!(tests(&first[1]), [("c", &Test::Prefix("x".into()))]);
+        let texts = ["u", "v"].map(|text| Constant::Text(text.into())).to_vec();
+        assert_eq!(tests(list), [("d", &Test::Among(texts))]);
+    }
+
+    #[test]
     fn intervals_end_with_their_month() {
         let bound = |sum: &str| {
             let text = format!("SELECT COUNT(*) FROM t WHERE d < date '2000-01-31' {sum}");
-            Statement::parse(&text).unwrap().conditions[0].constant
+            tests(&Statement::parse(&text).unwrap().filter)[0].1.clone()
         };
-        assert_eq!(bound("+ interval '1' month"), date("2000-02-29"));
-        assert_eq!(bound("- interval '2' year"), date("1998-01-31"));
-        assert_eq!(bound("+ interval '30' day"), date("2000-03-01"));
+        let below = |day| Test::Compare(Comparison::Below, date(day));
+        assert_eq!(bound("+ interval '1' month"), below("2000-02-29"));
+        assert_eq!(bound("- interval '2' year"), below("1998-01-31"));
+        assert_eq!(bound("+ interval '30' day"), below("2000-03-01"));
     }
 
     #[test]
@@ -376,14 +465,15 @@ mod tests {
             ("SELECT COUNT(*) FROM t JOIN u ON t.x = u.x WHERE a = 1", "what stands at \"JOIN u"),
             ("SELECT COUNT(*) FROM t WHERE a = 1 GROUP BY b", "what stands at \"GROUP BY b\""),
             ("SELECT COUNT(*) FROM t WHERE a = 1 LIMIT 3", "LIMIT 3"),
-            ("SELECT COUNT(*) FROM t WHERE a = 1 OR b = 2", "OR in a = 1 OR b = 2"),
-            ("SELECT COUNT(*) FROM t WHERE NOT a = 1", "the condition NOT a = 1"),
-            ("SELECT COUNT(*) FROM t WHERE a <> 1", "<> in a <> 1"),
-            ("SELECT COUNT(*) FROM t WHERE a < b", "no constant number or date"),
-            ("SELECT COUNT(*) FROM t WHERE a LIKE 'x%'", "the condition a LIKE"),
-            ("SELECT COUNT(*) FROM t WHERE a IN (1, 2)", "the condition a IN"),
+            ("SELECT COUNT(*) FROM t WHERE a < b", "no constant number, date or text"),
+            ("SELECT COUNT(*) FROM t WHERE a LIKE '%x'", "the pattern of a LIKE"),
+            ("SELECT COUNT(*) FROM t WHERE a LIKE 'x_%'", "the pattern of a LIKE"),
+            ("SELECT COUNT(*) FROM t WHERE a ILIKE 'x%'", "the condition a ILIKE"),
+            ("SELECT COUNT(*) FROM t WHERE a IN (SELECT b FROM u)", "the condition a IN"),
+            ("SELECT COUNT(*) FROM t WHERE a IN (1, b)", "b in a IN (1, b), which is no constant"),
+            ("SELECT COUNT(*) FROM t WHERE a IS NULL", "the condition a IS NULL"),
+            ("SELECT COUNT(*) FROM t WHERE a XOR b", "XOR in a XOR b"),
             ("SELECT COUNT(*) FROM t WHERE a + 1 < 3", "a column is compared with a constant"),
-            ("SELECT COUNT(*) FROM t WHERE a = 'green'", "no constant number or date"),
         ];
         for (text, wanted) in refused {
             let error = Statement::parse(text).unwrap_err().to_string();
@@ -391,5 +481,17 @@ mod tests {
         }
         let deep = format!("SELECT COUNT(*) FROM t WHERE {}a = 1{}", "(".repeat(5000), ")".repeat(5000));
         assert!(Statement::parse(&deep).unwrap_err().to_string().contains("recursion limit"));
+        // What is long and nests nothing is read; what nests is bounded, however it is written.
+        let list = format!("SELECT COUNT(*) FROM t WHERE a IN ({}'it, - or ++')", "'x - y', 1, ".repeat(1000));
+        assert!(Statement::parse(&list).is_ok());
+        for (one, other) in
+            [("a=1", " OR "), ("a=1", " AND "), ("1", "+"), ("a", "-"), ("a", "::int"), ("a", " IS NULL")]
+        {
+            let chain = |count: usize| {
+                format!("SELECT COUNT(*) FROM t WHERE b < {}{one}", format!("{one}{other}").repeat(count))
+            };
+            assert!(Statement::parse(&chain(1000)).unwrap_err().to_string().contains("names and operators"), "{other}");
+            let _ = Statement::parse(&chain(150));
+        }
     }
 }

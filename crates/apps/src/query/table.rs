@@ -3,6 +3,7 @@
 //! All values are exact: a decimal never passes through a float.
 
 use super::error::QueryError;
+use crate::workload::Part;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -16,6 +17,8 @@ pub enum Kind {
     Number(u32),
     /// Days since 1970-01-01.
     Date,
+    /// Texts, as numbers of the values that both sides know.
+    Text,
 }
 
 impl fmt::Display for Kind {
@@ -24,6 +27,7 @@ impl fmt::Display for Kind {
             Self::Number(0) => f.write_str("integers"),
             Self::Number(digits) => write!(f, "decimals with {digits} digits behind the point"),
             Self::Date => f.write_str("dates"),
+            Self::Text => f.write_str("texts"),
         }
     }
 }
@@ -32,7 +36,7 @@ impl Kind {
     /// A value as text.
     pub fn show(self, value: i64) -> String {
         match self {
-            Self::Number(0) => value.to_string(),
+            Self::Number(0) | Self::Text => value.to_string(),
             Self::Number(digits) => Decimal { mantissa: value.into(), digits }.to_string(),
             Self::Date => {
                 let (year, month, day) = civil(value);
@@ -46,6 +50,7 @@ impl Kind {
         match self {
             Self::Number(digits) => Decimal::read(cell)?.in_units(digits),
             Self::Date => read_date(cell),
+            Self::Text => None,
         }
     }
 }
@@ -152,11 +157,19 @@ pub fn read_date(text: &str) -> Option<i64> {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Column {
     pub name: String,
-    /// The values of the column, or one example cell if it holds text.
-    pub cells: Result<(Kind, Vec<i64>), String>,
+    /// Its values; those of texts are numbers of [`Self::categories`].
+    pub cells: (Kind, Vec<i64>),
+    /// The different texts, in their order; empty for numbers and dates.
+    pub categories: Vec<String>,
 }
 
 impl Column {
+    /// Numbers or dates.
+    #[must_use]
+    pub fn new(name: &str, kind: Kind, values: Vec<i64>) -> Self {
+        Self { name: name.to_owned(), cells: (kind, values), categories: Vec::new() }
+    }
+
     /// A column from its cells: dates if all are dates, numbers if all are numbers, else text.
     #[must_use]
     pub fn of_cells(name: &str, cells: &[&str]) -> Self {
@@ -166,10 +179,21 @@ impl Column {
             None => Kind::Date,
         };
         let values = cells.iter().map(|cell| kind.read(cell)).collect::<Option<Vec<_>>>();
-        let values = values.filter(|_| !matches!(kind, Kind::Number(digits) if digits > MOST_DIGITS));
-        let strange = || cells.iter().find(|c| Decimal::read(c).is_none() && read_date(c).is_none()).or(cells.first());
-        let values = values.ok_or_else(|| strange().map_or_else(String::new, |c| (*c).to_owned()));
-        Self { name: name.to_owned(), cells: values.map(|values| (kind, values)) }
+        match values.filter(|_| !matches!(kind, Kind::Number(digits) if digits > MOST_DIGITS)) {
+            Some(values) => Self::new(name, kind, values),
+            None => Self::texts(name, cells),
+        }
+    }
+
+    /// Texts, each as the number of its value.
+    #[must_use]
+    pub fn texts(name: &str, cells: &[&str]) -> Self {
+        let different: std::collections::BTreeSet<&str> = cells.iter().copied().collect();
+        let categories: Vec<String> = different.into_iter().map(str::to_owned).collect();
+        let number = |cell: &&str| categories.partition_point(|text| text.as_str() < *cell);
+        #[expect(clippy::cast_possible_wrap, reason = "fewer texts than rows of a file")]
+        let values = cells.iter().map(|cell| number(cell) as i64).collect();
+        Self { name: name.to_owned(), cells: (Kind::Text, values), categories }
     }
 }
 
@@ -185,30 +209,25 @@ pub struct Table {
 impl Table {
     /// The table cut to its first rows.
     #[must_use]
-    pub fn first(mut self, rows: usize) -> Self {
-        self.rows = self.rows.min(rows);
-        for column in &mut self.columns {
-            if let Ok((_, values)) = &mut column.cells {
-                values.truncate(self.rows);
-            }
-        }
-        self
+    pub fn first(self, rows: usize) -> Self {
+        self.part(Part { first: 0, count: rows })
     }
 
-    /// Type and values of a column.
-    pub fn column(&self, name: &str) -> Result<(&str, Kind, &[i64]), QueryError> {
-        let Some(column) = self.columns.iter().find(|c| c.name.eq_ignore_ascii_case(name)) else {
+    /// The rows of a part; fewer where the table ends. Texts keep the numbers that they have in the whole.
+    #[must_use]
+    pub fn part(&self, part: Part) -> Self {
+        let range = part.first.min(self.rows)..part.first.saturating_add(part.count).min(self.rows);
+        let column = |c: &Column| Column { cells: (c.cells.0, c.cells.1[range.clone()].to_vec()), ..c.clone() };
+        Self { name: self.name.clone(), columns: self.columns.iter().map(column).collect(), rows: range.len() }
+    }
+
+    /// A column.
+    pub fn column(&self, name: &str) -> Result<&Column, QueryError> {
+        self.columns.iter().find(|c| c.name.eq_ignore_ascii_case(name)).ok_or_else(|| {
             let known = self.columns.iter().map(|c| c.name.as_str()).collect::<Vec<_>>().join(", ");
             let table = self.name.as_ref().map_or_else(|| "the file".into(), |name| format!("table {name}"));
-            return Err(QueryError::UnknownColumn { table, name: name.to_owned(), known });
-        };
-        match &column.cells {
-            Ok((kind, values)) => Ok((&column.name, *kind, values)),
-            Err(example) => {
-                let example = example.chars().take(40).collect();
-                Err(QueryError::TextColumn { name: column.name.clone(), example })
-            }
-        }
+            QueryError::UnknownColumn { table, name: name.to_owned(), known }
+        })
     }
 }
 
@@ -247,11 +266,15 @@ mod tests {
 
     #[test]
     fn columns_find_their_kind() {
-        let column = |cells: &[&str]| Column::of_cells("c", cells).cells;
-        assert_eq!(column(&["1", "-2"]), Ok((Kind::Number(0), vec![1, -2])));
-        assert_eq!(column(&["1", "0.25", "3.5"]), Ok((Kind::Number(2), vec![100, 25, 350])));
-        assert_eq!(column(&["1970-01-02"]), Ok((Kind::Date, vec![1])));
-        assert_eq!(column(&["1", "x"]), Err("x".into()));
+        let column = |cells: &[&str]| Column::of_cells("c", cells);
+        assert_eq!(column(&["1", "-2"]).cells, (Kind::Number(0), vec![1, -2]));
+        assert_eq!(column(&["1", "0.25", "3.5"]).cells, (Kind::Number(2), vec![100, 25, 350]));
+        assert_eq!(column(&["1970-01-02"]).cells, (Kind::Date, vec![1]));
+        let texts = column(&["x", "1", "x", "é"]);
+        assert_eq!(
+            (texts.cells, texts.categories),
+            ((Kind::Text, vec![1, 0, 1, 2]), vec!["1".into(), "x".into(), "é".into()])
+        );
         assert_eq!((Kind::Number(2).show(-5), Kind::Date.show(8766)), ("-0.05".into(), "1994-01-01".into()));
     }
 }

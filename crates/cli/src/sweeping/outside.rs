@@ -2,14 +2,10 @@
 //! and exchanges JSON lines: a search requests points and receives their costs, a cluster receives points and returns
 //! rows.
 
-use crate::failure::Mistake;
+use crate::{failure::Mistake, half::Half};
 use clap::ValueEnum;
 use limbwise_runtime::sweep::{Grid, Row};
-use serde::{Deserialize, Serialize, de::DeserializeOwned};
-use std::{
-    io::{BufRead as _, BufReader, BufWriter, Write as _},
-    process::{Child, ChildStdin, ChildStdout, Command, Stdio},
-};
+use serde::{Deserialize, Serialize};
 
 /// How a search chooses points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -25,75 +21,6 @@ pub(crate) enum Cluster {
     Here,
     /// On a Ray cluster: RAY_ADDRESS, or a local one
     Ray,
-}
-
-/// The Python that has the package; its command sets this, so that a virtual environment finds itself.
-const PYTHON: &str = "LIMBWISE_PYTHON";
-
-/// The other half, under way.
-struct Half {
-    child: Child,
-    to: Option<BufWriter<ChildStdin>>,
-    from: BufReader<ChildStdout>,
-    extra: &'static str,
-}
-
-impl Half {
-    fn begin(role: &str, extra: &'static str, first: &impl Serialize) -> anyhow::Result<Self> {
-        let python = std::env::var_os(PYTHON).unwrap_or_else(|| "python3".into());
-        let command = ["-m", "limbwise._sweep", role];
-        let spawned = Command::new(&python).args(command).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
-        let mut child = spawned.map_err(|e| {
-            let python = python.to_string_lossy();
-            Mistake(format!("cannot start {python}: {e} (pip install 'limbwise[{extra}]', or set {PYTHON})"))
-        })?;
-        let pipes = (child.stdin.take(), child.stdout.take());
-        let (Some(to), Some(from)) = pipes else { unreachable!("both are pipes") };
-        let mut half = Self { child, to: Some(BufWriter::new(to)), from: BufReader::new(from), extra };
-        half.say(first)?;
-        Ok(half)
-    }
-
-    fn say(&mut self, what: &impl Serialize) -> anyhow::Result<()> {
-        let line = serde_json::to_string(what)? + "\n";
-        let Some(to) = &mut self.to else { return Ok(()) };
-        match to.write_all(line.as_bytes()).and_then(|()| to.flush()) {
-            Ok(()) => Ok(()),
-            Err(_) => Err(self.failed()),
-        }
-    }
-
-    /// Its next line; `None` when it is done.
-    fn hear<T: DeserializeOwned>(&mut self) -> anyhow::Result<Option<T>> {
-        let mut line = String::new();
-        if self.from.read_line(&mut line)? > 0 {
-            let heard = serde_json::from_str(&line);
-            return Ok(Some(heard.map_err(|e| Mistake(format!("limbwise._sweep said {:?}: {e}", line.trim())))?));
-        }
-        self.to = None;
-        if self.child.wait()?.success() { Ok(None) } else { Err(self.failed()) }
-    }
-
-    /// It has said on standard error what was wrong.
-    fn failed(&mut self) -> anyhow::Error {
-        self.to = None;
-        let status = self.child.wait().map_or_else(|e| e.to_string(), |status| status.to_string());
-        Mistake(format!(
-            "limbwise._sweep of the Python package ended ({status}): pip install 'limbwise[{}]'",
-            self.extra
-        ))
-        .into()
-    }
-}
-
-impl Drop for Half {
-    /// A half that is not waited for any more goes away with this one.
-    fn drop(&mut self) {
-        if self.to.take().is_some() {
-            let _ = self.child.kill();
-            let _ = self.child.wait();
-        }
-    }
 }
 
 #[derive(Serialize)]
@@ -131,7 +58,7 @@ impl Search {
         let Strategy::Nsga2 = how;
         let values: Vec<usize> = grid.axes().map(|axis| axis.values.len()).collect();
         let space = Space { values: values.clone(), objectives, evaluations, seed };
-        Ok(Self { half: Half::begin("nsga2", "search", &space)?, values })
+        Ok(Self { half: Half::begin(&["limbwise._sweep", "nsga2"], "search", &space)?, values })
     }
 
     /// Numbers of the points that it wants to know; `None` when it has seen enough.
@@ -166,7 +93,7 @@ pub(crate) fn on_ray(
     if points.is_empty() {
         return Ok(());
     }
-    let mut half = Half::begin("ray", "ray", &Work { command, points })?;
+    let mut half = Half::begin(&["limbwise._sweep", "ray"], "ray", &Work { command, points })?;
     let mut left = points.len();
     while let Some(row) = half.hear::<Row>()? {
         done(row)?;

@@ -131,6 +131,13 @@ fn columns(details: &Value) -> String {
     columns.collect::<Vec<_>>().join(", ")
 }
 
+/// The domains that a description has.
+fn told(columns: &Value) -> String {
+    let text = |c: &Value, field: &str| c[field].as_str().unwrap_or_default().to_owned();
+    let column = |c: &Value| format!("{} ({})", text(c, "column"), text(c, "values"));
+    columns.as_array().into_iter().flatten().map(column).collect::<Vec<_>>().join(", ")
+}
+
 /// Both schemes of a program over the bridge, and how exact its answer is.
 fn bridged(section: &BridgedPlan, details: &Details) -> String {
     let BridgedPlan { lwe, ring, failure, .. } = section;
@@ -140,6 +147,10 @@ fn bridged(section: &BridgedPlan, details: &Details) -> String {
     let passing = number("rows_expected");
     let mut text = line("query", detail("sql").as_str().unwrap_or_default());
     text += &line("rows", &format!("{}; about {passing:.0} pass if values are spread evenly", detail("rows")));
+    text += &line(
+        "server learns",
+        &format!("the query, the number of rows, and of each column: {}", told(&detail("told"))),
+    );
     let each = &filter["bootstrappings_per_row"];
     let count = units::count(section.bootstrappings);
     text += &line("bootstraps", &format!("{count}, {each} a row: {}", columns(&filter)));

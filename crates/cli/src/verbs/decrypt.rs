@@ -13,6 +13,7 @@ use limbwise_apps::{Array, Encryption, data::npy, options::choice, program::Numb
 use limbwise_runtime::{
     client_side::{ClientSide, ToDecrypt},
     ledger::Shared,
+    parts::part_dirs,
     places::{Existing, absent, put_private, put_secret},
     scheme::Forecast,
     share::Flooded,
@@ -81,6 +82,10 @@ pub(crate) struct Decrypt {
     /// The encrypted inputs of these results [default: the last ones encrypted]
     #[arg(long, value_name = "PATH", num_args = 1..)]
     inputs: Vec<PathBuf>,
+
+    /// These results are sums over the parts of a batch, whose encrypted inputs are in the directories of this one
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["inputs", "compare", "data"])]
+    parts: Option<PathBuf>,
 
     /// The key that encrypted the inputs, if the ledger does not know it: they were encrypted by others, or before
     /// there was a ledger [default: public; for keys of version 1 the key of the plan]
@@ -155,9 +160,11 @@ impl Decrypt {
         let form = Form::of(&self.out)?;
         let side = ClientSide::open(&self.client)?;
         let (passphrase, dev) = (self.passphrase.read()?, self.host.open()?);
+        let parts = self.parts.as_deref().map(part_dirs).transpose()?.unwrap_or_default();
         let asked = ToDecrypt {
             results: &self.results,
             inputs: &self.inputs,
+            parts: &parts,
             compare: self.compare || !self.data.is_empty(),
             data: &self.data,
             key: self.key,

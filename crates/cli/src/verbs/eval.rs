@@ -3,7 +3,7 @@
 use crate::{
     failure::Mistake,
     host::{HostArgs, MemoryArgs},
-    output::JsonArgs,
+    output::{JsonArgs, print},
     progress::{Progress, note},
     text::{forecast, table::line, units},
     workload::refused,
@@ -14,11 +14,19 @@ use limbwise_apps::{
     registry::AnyLiteral,
 };
 use limbwise_runtime::{
-    EvalReport, Job, Limits, evaluate_files,
+    EvalReport, Job, Limits, evaluate_files, evaluate_parts,
+    parts::{Asker, PartDone, Ready, Request},
     places::{BOOTSTRAP, Existing, KEYS, ciphertexts, description},
     scheme::Forecast,
 };
-use std::path::PathBuf;
+use serde::Serialize;
+use std::{
+    io::{self, BufRead as _, Read as _},
+    path::{Path, PathBuf},
+    process::exit,
+    sync::mpsc::{Receiver, channel},
+    thread,
+};
 
 /// How evaluation keys are kept.
 const KEYS_KEPT: &[Choice<KeyForm>] = &[
@@ -41,19 +49,19 @@ const KEYS_KEPT: &[Choice<KeyForm>] = &[
 ///   seconds        of the evaluation; reading keys and inputs and writing results are separate steps
 ///   precision      -log2 of the expected mean absolute error of the first result
 #[derive(Debug, clap::Args)]
-#[command(verbatim_doc_comment)]
+#[command(verbatim_doc_comment, override_usage = "limbwise eval [OPTIONS] --server <DIR> --in <PATH>... --out <PATH>")]
 pub(crate) struct Eval {
     /// Directory of the server: program.json, and evaluation.keys, bootstrap.keys or both
     #[arg(long, value_name = "DIR")]
     server: PathBuf,
 
     /// The encrypted inputs: their directory, or files in the program's order
-    #[arg(long = "in", value_name = "PATH", num_args = 1.., required = true)]
+    #[arg(long = "in", value_name = "PATH", num_args = 1.., required_unless_present = "parts")]
     inputs: Vec<PathBuf>,
 
     /// A directory, or for a single result a file *.ct
-    #[arg(long, value_name = "PATH")]
-    out: PathBuf,
+    #[arg(long, value_name = "PATH", required_unless_present = "parts")]
+    out: Option<PathBuf>,
 
     /// Replace files that exist
     #[arg(long)]
@@ -75,6 +83,11 @@ pub(crate) struct Eval {
     #[arg(long, value_name = "DIR")]
     checkpoint: Option<PathBuf>,
 
+    /// Keep the keys, and evaluate the parts of a batch that come on standard input, a line of JSON each; answers go to
+    /// standard output (docs/guide/cluster.md)
+    #[arg(long, hide = true, conflicts_with_all = ["inputs", "out", "checkpoint"])]
+    parts: bool,
+
     #[command(flatten)]
     host: HostArgs,
     #[command(flatten)]
@@ -82,6 +95,9 @@ pub(crate) struct Eval {
     #[command(flatten)]
     output: JsonArgs,
 }
+
+/// Longest request: a sum names thousands of directories.
+const MOST_LINE: u64 = 1 << 24;
 
 /// Said of keys that cannot be kept in any other way.
 const WHOLE: &str =
@@ -104,6 +120,7 @@ impl Eval {
             return Err(Mistake(WHOLE.into()).into());
         }
         let inputs = match &self.inputs[..] {
+            [] => Vec::new(),
             [place] => ciphertexts(place)?,
             files => files.to_vec(),
         };
@@ -115,11 +132,14 @@ impl Eval {
             model: &model,
             keys: &keys,
             inputs: &inputs,
-            results: &self.out,
+            results: self.out.as_deref().unwrap_or_else(|| Path::new("")),
             existing: Existing::replaced_if(self.force),
             checkpoint: self.checkpoint.as_deref(),
         };
         let limits = Limits { key_form: self.keys, memory_bytes: self.memory.most, ..Limits::default() };
+        if self.parts {
+            return Ok(evaluate_parts(&dev, &job, &limits, &mut Lines::new())?);
+        }
         let mut progress = Progress::new(0.0);
         let report = evaluate_files(&dev, &job, &limits, &mut |event| progress.tell(event))?;
         progress.finish();
@@ -127,6 +147,63 @@ impl Eval {
             note(&format!("went on after step {step} of the checkpoint"));
         }
         output.report(&report, &render(&report))
+    }
+}
+
+/// Requests from standard input, answers to standard output.
+struct Lines {
+    requests: Receiver<String>,
+}
+
+/// An answer as a line: what was done, or why not.
+#[derive(Serialize)]
+#[serde(rename_all = "kebab-case")]
+enum Answer {
+    /// The keys are there.
+    Ready(Ready),
+    Done(PartDone),
+    Refused(String),
+}
+
+impl Lines {
+    /// Reads in a thread of its own, so that the end is noticed while a part is evaluated: a caller that was killed wants
+    /// no result, and what is left of its part is the checkpoint.
+    fn new() -> Self {
+        let (to, requests) = channel();
+        thread::spawn(move || {
+            loop {
+                let mut line = String::new();
+                match io::stdin().lock().take(MOST_LINE).read_line(&mut line) {
+                    Ok(read) if read > 0 && to.send(line).is_ok() => {}
+                    _ => exit(0),
+                }
+            }
+        });
+        Self { requests }
+    }
+
+    fn say(answer: &Answer) {
+        let line = serde_json::to_string(answer).unwrap_or_default();
+        let _ = print(&(line + "\n"));
+    }
+}
+
+impl Asker for Lines {
+    fn ready(&mut self, ready: Ready) {
+        Self::say(&Answer::Ready(ready));
+    }
+
+    fn next(&mut self) -> Option<Request> {
+        loop {
+            match serde_json::from_str(&self.requests.recv().ok()?) {
+                Ok(request) => return Some(request),
+                Err(e) => Self::say(&Answer::Refused(format!("not a request: {e}"))),
+            }
+        }
+    }
+
+    fn answer(&mut self, done: limbwise_runtime::Result<PartDone>) {
+        Self::say(&done.map_or_else(|e| Answer::Refused(e.to_string()), Answer::Done));
     }
 }
 

@@ -23,6 +23,8 @@ mod reproduce;
 #[cfg(feature = "client")]
 mod run;
 #[cfg(feature = "client")]
+mod run_parts;
+#[cfg(feature = "client")]
 pub(crate) mod schemas;
 mod serve;
 mod serve_plan;

@@ -9,6 +9,7 @@ use crate::{
     readings::{Planned, calibrated_with_disk, planned},
     secrets::{SeedArgs, forget_seed},
     text,
+    verbs::run_parts::{ClusterArgs, InParts, On},
     workload::{Whole, Workload, refused},
 };
 use limbwise::ckks::ShadowBound;
@@ -38,6 +39,7 @@ use std::path::PathBuf;
 ///   limbwise run bootstrap --keys disk --memory 2GB
 ///   limbwise run pbs --batch 64                               programmable bootstrapping of 64 messages (TFHE)
 ///   limbwise run tpch-q6 --checkpoint state                   query an encrypted table; resumes after a kill
+///   limbwise run tpch-q6 --rows 4096 --on ray                 in parts on a Ray cluster, or the cores of this computer
 ///   limbwise run logreg --shadow                              name the first operation that goes wrong
 ///
 /// What the numbers mean:
@@ -74,6 +76,9 @@ pub(crate) struct Run {
     shadow_bound: Option<f64>,
 
     #[command(flatten)]
+    cluster: ClusterArgs,
+
+    #[command(flatten)]
     output: OutputArgs,
 }
 
@@ -87,9 +92,21 @@ impl Run {
         let output = self.output.open()?;
         self.calibration.apply();
         let dev = self.host.open()?;
+        if let On::Ray(address) = &self.cluster.on {
+            return self.in_parts(&dev, address.as_deref(), &output);
+        }
         on_scheme!(AnyPrepared, self.workload.prepare(self.memory.most).map_err(refused)?, built => {
             self.run(&dev, &built, &output)
         })
+    }
+
+    fn in_parts(&self, dev: &AnyDevice, address: Option<&str>, output: &Output) -> anyhow::Result<()> {
+        if self.options().shadow.is_some() || self.seed.is_given() {
+            let text = "--on ray: parts are two sides by files, with randomness of the system and no shadows; leave out --seed, --shadow and --shadow-bound";
+            return Err(Mistake(text.into()).into());
+        }
+        let (workload, args, memory) = (&self.workload, &self.cluster, self.memory.most);
+        InParts { dev, workload, args, address, memory, dir: self.checkpoint.as_deref() }.execute(output)
     }
 
     fn run<S: Whole>(&self, dev: &AnyDevice, built: &Prepared<S>, output: &Output) -> anyhow::Result<()> {

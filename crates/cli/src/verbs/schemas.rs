@@ -3,7 +3,7 @@
 //! Enters: which type a verb's report is, and what of JSON Schema the types do not say by themselves. Stays out: fields
 //! and their descriptions, which are those of the types.
 
-use super::{bench, convert, count, decrypt, keygen, list, machines, params, record, sweep, time};
+use super::{bench, convert, count, decrypt, keygen, list, machines, params, record, run_parts, sweep, time};
 use limbwise_runtime::{EvalReport, Plan, Reproduction, RunReport, inspect::Inspection, sweep::Row};
 use schemars::{
     JsonSchema, Schema, SchemaGenerator, generate::SchemaSettings, json_schema, transform::transform_subschemas,
@@ -34,6 +34,7 @@ pub fn schemas() -> Vec<(&'static str, String)> {
         ("record", written("limbwise record --json", one::<record::Recorded>)),
         ("reproduce", written("limbwise reproduce --json", one::<Reproduction>)),
         ("run", written("limbwise run --json", one::<RunReport>)),
+        ("run-parts", written("limbwise run --on ray --json", one::<run_parts::PartsReport>)),
         ("sweep", written("limbwise sweep --json", one::<sweep::Found>)),
         ("sweep-row", written(SWEEP_ROW, one::<Row>)),
         ("time", written("limbwise time --json: a machine, or several", one_or_several::<time::TimeReport>)),

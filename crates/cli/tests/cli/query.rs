@@ -4,6 +4,11 @@ use crate::{
     common::{Folder, TINY_BRIDGE, tiny_tfhe_of_four_bits},
     contract::valid,
 };
+use serde_json::json;
+use std::{
+    io::{BufRead as _, BufReader, Write as _},
+    process::Stdio,
+};
 
 const SMALL: [&str; 2] = ["--preset", "ckks.toml,tfhe.toml"];
 
@@ -25,6 +30,8 @@ fn an_encrypted_table_answers_as_the_clear_one() {
         ("SELECT SUM(price * (1 - rebate)) FROM sales WHERE day >= date '2026-01-01' AND rebate < 0.4", "19.7175", 3),
         ("SELECT COUNT(*) FROM sales WHERE price BETWEEN 5 AND 80.00", "3", 3),
         ("SELECT SUM(price) FROM sales WHERE rebate = 0.07", "7.25", 1),
+        ("SELECT SUM(price) FROM sales WHERE color = 'red' AND (rebate < 0.06 OR NOT price < 50)", "110.49", 2),
+        ("SELECT COUNT(*) FROM sales WHERE color LIKE 'b%' OR price IN (7.25, 99.99)", "4", 4),
     ];
     for (sql, exact, rows) in questions {
         let query = ["query", "--sql", sql, "--data", "sales.csv", SMALL[0], SMALL[1], "--threads", "1", "--json"];
@@ -66,4 +73,76 @@ fn query_6_goes_on_after_a_kill() {
     assert!(run["answer"]["relative_error"].as_f64() < Some(1e-4), "{run:#}");
     let left: Vec<_> = std::fs::read_dir(folder.path().join("state")).unwrap().collect();
     assert!(left.is_empty(), "nothing is left of the states");
+}
+
+/// Asks a resident evaluation, a line each, and returns its answers; it ends when nobody asks any more.
+fn asked(folder: &Folder, requests: &[serde_json::Value]) -> Vec<serde_json::Value> {
+    let mut command = folder.command(&["eval", "--parts", "--server", "theirs", "--threads", "1"]);
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let (mut to, mut from) = (child.stdin.take().unwrap(), BufReader::new(child.stdout.take().unwrap()));
+    let mut answers = Vec::new();
+    // The first answer is that the keys are there.
+    for request in std::iter::once(None).chain(requests.iter().map(Some)) {
+        if let Some(request) = request {
+            writeln!(to, "{request}").unwrap();
+        }
+        let mut line = String::new();
+        from.read_line(&mut line).unwrap();
+        answers.push(serde_json::from_str(&line).unwrap());
+    }
+    drop(to);
+    assert!(child.wait().unwrap().success());
+    answers
+}
+
+#[test]
+fn parts_are_summed_under_encryption_and_opened_as_their_sum() {
+    let folder = folder("parts");
+    let sql = "SELECT SUM(price) FROM sales WHERE color = 'red' OR price < 5";
+    let keys = ["keygen", "query", "--sql", sql, "--data", "sales.csv", SMALL[0], SMALL[1]];
+    let sides = ["--domain", "price=0..100", "--client", "mine", "--server", "theirs"];
+    assert!(folder.run(&[&keys[..], &sides[..]].concat()).status.success());
+    for part in ["a", "b", "c"] {
+        let out = format!("in/{part}");
+        assert!(folder.run(&["encrypt", "--client", "mine", "--out", &out]).status.success());
+    }
+    let part = |name: &str| json!({ "evaluate": { "inputs": format!("in/{name}"), "results": format!("out/{name}"), "checkpoint": null } });
+    let sum = |of: &[&str], results: &str| json!({ "sum": { "of": of, "results": results } });
+    let answers = asked(
+        &folder,
+        &[
+            part("a"),
+            part("b"),
+            part("c"),
+            part("none"),
+            json!({ "else": 1 }),
+            sum(&["in/a", "in/b"], "bad"),
+            sum(&["out/a", "out/b"], "pair"),
+            sum(&["pair", "out/c"], "total"),
+            sum(&["out/a", "out/b", "out/c"], "whole"),
+        ],
+    );
+    assert_eq!((&answers[0]["ready"]["results"], &answers[0]["ready"]["summed"]), (&json!(2), &json!(1)));
+    let refused = |at: usize| answers[at]["refused"].as_str().unwrap_or_else(|| panic!("{:#}", answers[at]));
+    assert!(refused(4).contains("in/none"), "{}", refused(4));
+    assert!(refused(5).contains("not a request"), "{}", refused(5));
+    assert!(refused(6).contains("no inputs that it is a result of"), "{}", refused(6));
+    // A pair first, or all at once: the same bits.
+    let read = |place: &str| std::fs::read(folder.path().join(place).join("result-000.ct")).unwrap();
+    assert_eq!(read("total"), read("whole"));
+    let open = |results: &str, more: &[&str]| {
+        let words = ["decrypt", "--client", "mine", "--in", results, "--out", "sum.csv", "--force"];
+        folder.run(&[&words[..], more].concat())
+    };
+    let opened = open("total", &["--parts", "in"]);
+    assert!(opened.status.success(), "{}", String::from_utf8_lossy(&opened.stderr));
+    let sum: f64 = std::fs::read_to_string(folder.path().join("sum.csv")).unwrap().trim().parse().unwrap();
+    assert!((sum - 3.0 * 120.74).abs() < 1e-2, "{sum}");
+    // The sum of other parts, or one part in its place, is told from it.
+    for (results, more) in
+        [("pair", &["--parts", "in"][..]), ("out/a", &["--parts", "in"]), ("total", &["--inputs", "in/a"])]
+    {
+        let told = String::from_utf8(open(results, more).stderr).unwrap();
+        assert!(told.starts_with("error: "), "{results}: {told}");
+    }
 }

@@ -280,6 +280,14 @@ impl Estimate {
         }
     }
 
+    /// The same of other encryptions, told apart by a number: their errors are independent of this one's.
+    #[cfg(feature = "client")]
+    #[must_use]
+    pub(crate) fn of_others(mut self, number: u64) -> Self {
+        self.sources.iter_mut().for_each(|s| s.encryption ^= number.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        self
+    }
+
     /// The estimate of a sum or difference; magnitudes may add.
     #[must_use]
     pub fn sum(self, other: Self) -> Self {

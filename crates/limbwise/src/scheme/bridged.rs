@@ -220,6 +220,14 @@ impl Scheme for Bridged {
         }
     }
 
+    fn sum<D: Device>(
+        setup: Setup<'_, Self, D>,
+        pair: [&BridgedCiphertext<D>; 2],
+    ) -> Option<Result<BridgedCiphertext<D>>> {
+        let [BridgedCiphertext::Slots(a), BridgedCiphertext::Slots(b)] = pair else { return None };
+        Ckks::sum(ckks_half(setup), [a, b]).map(|sum| Ok(BridgedCiphertext::Slots(sum?)))
+    }
+
     fn bytes<D: Device>(ciphertext: &BridgedCiphertext<D>) -> u64 {
         match ciphertext {
             BridgedCiphertext::Messages(messages) => Tfhe::bytes(messages),
@@ -347,6 +355,13 @@ impl ClientScheme for Bridged {
             })
         };
         results.iter().map(read).collect()
+    }
+
+    fn of_others<D: Device>(recorded: &BridgedCiphertext<D>, number: u64) -> BridgedCiphertext<D> {
+        match recorded {
+            BridgedCiphertext::Messages(messages) => BridgedCiphertext::Messages(messages.clone()),
+            BridgedCiphertext::Slots(slots) => BridgedCiphertext::Slots(Ckks::of_others(slots, number)),
+        }
     }
 
     fn expectation<D: Device>(

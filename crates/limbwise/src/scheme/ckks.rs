@@ -2,7 +2,7 @@
 
 #[cfg(feature = "client")]
 use super::{Clear, ClientScheme, Encrypting, Secrets, Shadows};
-use super::{Difference, Encoding, Encryption, Input, Keys, Scheme, Setup};
+use super::{Difference, Encoding, Encryption, Input, Keys, NoKeys, Scheme, Setup};
 #[cfg(feature = "client")]
 use crate::{
     ckks::{
@@ -16,7 +16,7 @@ use crate::{
         Auto, BootstrapPlan, Bootstrapper, Ciphertext, Diagonals, Encoder, Estimate, Evaluator, LinearPlan,
         LinearTransform, Packing, PlaintextForm, Promise,
     },
-    error::Result,
+    error::{Result, ScaleError},
     params::{Params, ParamsLiteral, SecurityReport},
     tfhe::TfheParams,
     wire::{Origin, Source, read_ciphertext, write_ciphertext, write_params},
@@ -217,6 +217,17 @@ impl Scheme for Ckks {
         maps.iter().enumerate().filter(apart).map(bytes).sum()
     }
 
+    fn sum<D: Device>(setup: Setup<'_, Self, D>, [a, b]: [&Ciphertext<D>; 2]) -> Option<Result<Ciphertext<D>>> {
+        let Setup { dev, params, .. } = setup;
+        Some(Evaluator::new(dev, params, &NoKeys).add(a, b).and_then(|sum| {
+            // A message that overflows the modulus decrypts to a plausible wrong number.
+            let room = params.log_modulus(sum.level) - 1.0;
+            let wanted = (sum.estimate.peak * sum.scale).log2();
+            let fits = wanted < room;
+            if fits { Ok(sum) } else { Err(ScaleError::NoRoom { level: sum.level, wanted, room }.into()) }
+        }))
+    }
+
     fn bytes<D: Device>(ciphertext: &Ciphertext<D>) -> u64 {
         ciphertext.bytes()
     }
@@ -368,6 +379,11 @@ impl ClientScheme for Ckks {
     ) -> Result<Vec<Vec<Vec<Complex64>>>> {
         let Setup { dev, encoder, params } = setup;
         results.iter().map(|result| decrypt(dev, encoder, params, secrets.rlwe(), result)).collect()
+    }
+
+    fn of_others<D: Device>(recorded: &Ciphertext<D>, number: u64) -> Ciphertext<D> {
+        let estimate = recorded.estimate.of_others(number);
+        Ciphertext { estimate, ..recorded.clone() }
     }
 
     fn expectation<D: Device>(params: &Params, recorded: &Ciphertext<D>, model: Knowledge) -> Expectation {

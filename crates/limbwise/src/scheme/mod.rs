@@ -243,6 +243,18 @@ pub trait Scheme: Copy + Debug + Send + Sync + 'static {
         0
     }
 
+    /// The sum of two results of one program, which takes no key; `None` for schemes whose results are not summed.
+    ///
+    /// # Errors
+    /// Results that do not go together, or a sum that the modulus has no room for.
+    fn sum<D: Device>(
+        setup: Setup<'_, Self, D>,
+        [a, b]: [&Self::Ciphertext<D>; 2],
+    ) -> Option<Result<Self::Ciphertext<D>>> {
+        let _ = (setup, a, b);
+        None
+    }
+
     /// Device memory of a ciphertext in bytes.
     fn bytes<D: Device>(ciphertext: &Self::Ciphertext<D>) -> u64;
 
@@ -394,6 +406,12 @@ pub trait ClientScheme: Scheme {
         inputs: Ciphertexts<'_, Self, D>,
         results: Ciphertexts<'_, Self, D>,
     ) -> Result<Self::Reading>;
+
+    /// A recorded result as that of other encryptions, told apart by a number: the errors of both are independent.
+    fn of_others<D: Device>(recorded: &Self::Ciphertext<D>, number: u64) -> Self::Ciphertext<D> {
+        let _ = number;
+        recorded.clone()
+    }
 
     /// The expectation of a recorded result.
     fn expectation<D: Device>(

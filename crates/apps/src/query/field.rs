@@ -1,0 +1,181 @@
+//! What both sides know of a column: its kind, and its domain: the set of possible values, which decides the number of
+//! encrypted digits.
+
+use super::{
+    error::QueryError,
+    table::{Column, Kind, Table},
+};
+use serde::{Deserialize, Serialize};
+
+/// Most bits of a compared column.
+pub const MOST_BITS: u32 = 40;
+/// Largest factor of a sum. It is below 2^53, so that floats hold it exactly.
+pub(super) const MOST_FACTOR: i64 = 1 << 50;
+/// Most decimal places of a column.
+const MOST_POINT: u32 = 9;
+/// Most texts of a column that are told apart.
+pub const MOST_CATEGORIES: usize = 1 << 12;
+/// Longest of them.
+const MOST_TEXT: usize = 256;
+
+/// Public metadata of a column.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Field {
+    pub name: String,
+    pub kind: Kind,
+    /// Smallest possible value, in units of its last digit or in days.
+    pub low: i64,
+    pub high: i64,
+    /// Of texts: the values that both sides know, ascending; a cell is the number of its value.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub categories: Vec<String>,
+}
+
+impl Field {
+    /// A value as text.
+    pub fn show(&self, value: i64) -> String {
+        let text = usize::try_from(value).ok().and_then(|at| self.categories.get(at));
+        text.map_or_else(|| self.kind.show(value), |text| format!("{text:?}"))
+    }
+
+    /// Bits needed to distinguish its values.
+    pub fn bits(&self) -> u32 {
+        64 - self.high.abs_diff(self.low).leading_zeros()
+    }
+}
+
+/// A declared domain, which replaces what is found in the column.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Domain {
+    pub column: String,
+    pub values: Values,
+}
+
+/// The values of a domain, as written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Values {
+    /// `LOW..HIGH`: of numbers or dates.
+    Ends([String; 2]),
+    /// `A|B|C`: of texts.
+    Texts(Vec<String>),
+}
+
+impl std::str::FromStr for Domain {
+    type Err = QueryError;
+
+    /// `COLUMN=LOW..HIGH`, or `COLUMN=A|B|C`.
+    fn from_str(text: &str) -> Result<Self, QueryError> {
+        let wrong = || QueryError::Domain { text: text.to_owned(), problem: "not of that form".into() };
+        let (column, values) = text.split_once('=').ok_or_else(wrong)?;
+        let values = match (values.split_once(".."), values.contains('|')) {
+            (Some((low, high)), false) => Values::Ends([low.into(), high.into()]),
+            (None, true) => Values::Texts(values.split('|').map(str::to_owned).collect()),
+            _ => return Err(wrong()),
+        };
+        Ok(Self { column: column.into(), values })
+    }
+}
+
+/// Fails for a field of a description that no column has.
+pub(super) fn plausible(field: &Field) -> Result<(), QueryError> {
+    let Field { name, kind, low, high, categories } = field;
+    let digits = if let Kind::Number(digits) = kind { *digits } else { 0 };
+    let texts = match kind {
+        Kind::Text => {
+            let ascending = categories.windows(2).all(|pair| pair[0] < pair[1]);
+            let short = categories.iter().all(|text| text.len() <= MOST_TEXT);
+            let last = i64::try_from(categories.len()).ok().and_then(|count| count.checked_sub(1));
+            ascending && short && categories.len() <= MOST_CATEGORIES && (Some(*low), Some(*high)) == (Some(0), last)
+        }
+        Kind::Number(_) | Kind::Date => categories.is_empty(),
+    };
+    if !texts || low > high || *low < -MOST_FACTOR || *high > MOST_FACTOR || digits > MOST_POINT {
+        let text = format!("{name}={low}..{high}");
+        return Err(QueryError::Domain { text, problem: "no domain of a column".into() });
+    }
+    wide(field)
+}
+
+/// A column's values as those of a field: texts by the field's numbers.
+///
+/// # Errors
+/// Another kind, or values outside of the field's domain.
+pub(super) fn values(field: &Field, table: &Table) -> Result<Vec<i64>, QueryError> {
+    let Column { name, cells: (kind, cells), categories } = table.column(&field.name)?;
+    if *kind != field.kind {
+        let (got, wanted) = (kind.to_string(), field.kind.to_string());
+        return Err(QueryError::OtherKind { name: name.clone(), got, wanted });
+    }
+    if *kind == Kind::Text {
+        let number = |text: &String| field.categories.binary_search(text).ok().and_then(|at| i64::try_from(at).ok());
+        let numbers: Vec<Option<i64>> = categories.iter().map(number).collect();
+        let of_cell = |cell: i64| usize::try_from(cell).ok().and_then(|at| numbers.get(at).copied().flatten());
+        let missing = |row: usize| {
+            let text = usize::try_from(cells[row]).ok().and_then(|at| categories.get(at)).cloned().unwrap_or_default();
+            QueryError::OutOfList { name: name.clone(), row: row + 1, got: text.chars().take(40).collect() }
+        };
+        return (0..cells.len()).map(|row| of_cell(cells[row]).ok_or_else(|| missing(row))).collect();
+    }
+    if let Some(at) = cells.iter().position(|v| !(field.low..=field.high).contains(v)) {
+        let [low, high, got] = [field.low, field.high, cells[at]].map(|value| kind.show(value));
+        return Err(QueryError::OutOfRange { name: name.clone(), row: at + 1, got, low, high });
+    }
+    Ok(cells.clone())
+}
+
+/// A column with its domain, which must contain all values.
+pub(super) fn field(table: &Table, name: &str, domains: &[Domain]) -> Result<Field, QueryError> {
+    let Column { name, cells: (kind, cells), categories } = table.column(name)?;
+    let domain = domains.iter().find(|d| d.column.eq_ignore_ascii_case(name)).map(|domain| &domain.values);
+    let wrong = |values: &Values, problem: String| {
+        let text = match values {
+            Values::Ends([low, high]) => format!("{name}={low}..{high}"),
+            Values::Texts(texts) => format!("{name}={}", texts.join("|")),
+        };
+        QueryError::Domain { text, problem }
+    };
+    let holds = |values: &Values, got: &str| wrong(values, format!("the column holds {kind}, got {got}"));
+    let found = || (cells.iter().min().copied().zip(cells.iter().max().copied()).unwrap_or_default(), Vec::new());
+    let ((low, high), categories) = match (domain, kind) {
+        (None, Kind::Text) => texts(name, categories.clone())?,
+        (Some(Values::Texts(given)), Kind::Text) => texts(name, given.clone())?,
+        (Some(given), Kind::Text) => return Err(holds(given, "a range")),
+        (Some(given @ Values::Texts(_)), _) => return Err(holds(given, "a list of texts")),
+        (None, _) => found(),
+        (Some(given @ Values::Ends(ends)), _) => {
+            let read = |end: &String| kind.read(end).ok_or_else(|| holds(given, &format!("{end:?}")));
+            let (low, high) = (read(&ends[0])?, read(&ends[1])?);
+            if low > high {
+                return Err(wrong(given, "the low end lies above the high one".into()));
+            }
+            ((low, high), Vec::new())
+        }
+    };
+    let field = Field { name: name.clone(), kind: *kind, low, high, categories };
+    values(&field, table)?;
+    wide(&field)?;
+    Ok(field)
+}
+
+/// The domain of texts: their numbers, and themselves in their order.
+fn texts(name: &str, mut all: Vec<String>) -> Result<((i64, i64), Vec<String>), QueryError> {
+    all.sort_unstable();
+    all.dedup();
+    let got = all.len();
+    match i64::try_from(got) {
+        Ok(count) if (1..=MOST_CATEGORIES).contains(&got) && all.iter().all(|text| text.len() <= MOST_TEXT) => {
+            Ok(((0, count - 1), all))
+        }
+        _ => Err(QueryError::Categories { name: name.to_owned(), got, most: MOST_CATEGORIES }),
+    }
+}
+
+/// Fails if a domain has too many values.
+fn wide(field: &Field) -> Result<(), QueryError> {
+    if field.bits() <= MOST_BITS {
+        return Ok(());
+    }
+    let [low, high] = [field.low, field.high].map(|end| field.show(end));
+    Err(QueryError::TooWide { bits: field.bits(), name: field.name.clone(), low, high, most: MOST_BITS })
+}
