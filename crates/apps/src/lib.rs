@@ -6,7 +6,7 @@
 //! Read in this order: [`program`] (what a workload is), [`client`], [`family`] (what the workloads of a scheme share),
 //! [`way`] (configurations), [`workload`] (options, description, data), [`registry`] (the list), [`words`] (workloads
 //! by name), [`options`], [`description`], [`data`] (loaders). CKKS: [`logreg`], [`helr`], [`linear`], [`lola`],
-//! [`bootstrap`], [`resnet`], [`sort`]. TFHE: [`pbs`], [`gates`], [`nn`]. BGV: [`bgv_mul`], [`bgv_table`], [`ntt`].
+//! [`bootstrap`], [`resnet`], [`network`], [`sort`]. TFHE: [`pbs`], [`gates`], [`nn`]. BGV: [`bgv_mul`], [`bgv_table`], [`ntt`].
 //! CKKS and TFHE: [`query`].
 
 #![expect(missing_docs, clippy::missing_errors_doc, reason = "docs stand where name and type do not say it all")]
@@ -25,8 +25,10 @@ pub mod helr;
 pub mod linear;
 pub mod logreg;
 pub mod lola;
+pub mod network;
 pub mod nn;
 pub mod ntt;
+mod onnx;
 pub mod options;
 pub mod pbs;
 pub mod program;

@@ -16,6 +16,7 @@ use crate::{
     linear::{layer::Model, options::LinearArgs},
     logreg::options::LogregArgs,
     lola::options::LolaArgs,
+    network::options::NetworkArgs,
     nn::options::NnArgs,
     ntt::options::NttArgs,
     options::mistake,
@@ -533,6 +534,7 @@ workloads! {
         Lola(LolaArgs) = "lola", "lola";
         Helr(HelrArgs) = "helr", "helr";
         Resnet(ResnetArgs) = "resnet20", "resnet";
+        Network(NetworkArgs) = "network", "network";
         Sort(SortArgs) = "sort", "sort";
     }
     Tfhe(MessagesProgram, MessagesClient, "on messages (TFHE)") {
