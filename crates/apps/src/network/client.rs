@@ -1,6 +1,9 @@
 //! The client's side: samples, and the results beside those of the network and of its twin with polynomials.
 
-use super::{Network, NetworkError, encrypted::Planned};
+use super::{
+    Network, NetworkError,
+    encrypted::{Planned, Twin},
+};
 use crate::{
     client::{Accuracy, Client, Conclusion},
     family::SlotsFound,
@@ -78,6 +81,28 @@ impl NetworkClient {
         }
         let packed = samples.iter().map(|sample| program.pack(sample)).collect();
         Ok(Self { program: program.clone(), network: network.clone(), samples, packed, labels })
+    }
+
+    /// What the twin says of all samples, before any key.
+    pub fn twin(&self) -> Twin {
+        let twins = self.twins();
+        let count = |same: &dyn Fn(usize) -> bool| (0..twins.len()).filter(|&at| same(at)).count();
+        let pairs = || twins.iter().flat_map(|twin| twin.clear.iter().zip(&twin.polynomial));
+        let most = |of: &dyn Fn(&f64, &f64) -> f64| pairs().map(|(a, b)| of(a, b)).fold(0.0, f64::max);
+        let sum: f64 = pairs().map(|(a, b)| (a - b).abs()).sum();
+        let right = |scores: &dyn Fn(usize) -> usize| {
+            count(&|at| scores(at) == self.labels[at]) as f64 / self.labels.len().max(1) as f64
+        };
+        Twin {
+            samples: twins.len(),
+            same_class: count(&|at| class(&twins[at].clear) == class(&twins[at].polynomial)),
+            mean_error: sum / pairs().count().max(1) as f64,
+            largest_error: most(&|a, b| (a - b).abs()),
+            largest_output: most(&|a, _| a.abs()),
+            largest_value_over_range: twins.iter().map(|twin| twin.fill.0).fold(0.0, f64::max),
+            accuracy: (!self.labels.is_empty())
+                .then(|| [right(&|at| class(&twins[at].clear)), right(&|at| class(&twins[at].polynomial))]),
+        }
     }
 
     /// The twins of all samples.

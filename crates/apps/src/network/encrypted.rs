@@ -22,7 +22,7 @@ use limbwise::{
         Promise, Strategy, bootstrap::Content,
     },
     params::Params,
-    scheme::{Maps, Slots},
+    scheme::{Maps, Slots, slots_bytes},
 };
 use limbwise_device::Device;
 use serde::{Deserialize, Serialize};
@@ -153,6 +153,24 @@ pub struct Planned {
     params: Params,
     options: Inference,
     made: Arc<Made>,
+    /// What the twin with polynomials says of some samples, where the weights are here.
+    twin: Option<Twin>,
+}
+
+/// The twin with polynomials beside the network, both in the clear.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Twin {
+    pub samples: usize,
+    /// Samples that both give the same class.
+    pub same_class: usize,
+    /// Mean and largest distance of outputs.
+    pub mean_error: f64,
+    pub largest_error: f64,
+    pub largest_output: f64,
+    /// How far the fullest value fills its calibrated range.
+    pub largest_value_over_range: f64,
+    /// Share of samples whose class is their label, of the network and of the twin.
+    pub accuracy: Option<[f64; 2]>,
 }
 
 impl Planned {
@@ -177,12 +195,18 @@ impl Planned {
         let steps = threads::each(&numbered, step).into_iter().collect::<Result<Vec<_>>>()?;
         let last_uses = network.skeleton.last_uses();
         let made = Arc::new(Made { units, layouts, levels, steps, last_uses });
-        Ok(Self { params: params.clone(), options: Inference { bootstrapping, ..options }, made })
+        Ok(Self { params: params.clone(), options: Inference { bootstrapping, ..options }, made, twin: None })
     }
 
     /// Public metadata of the program.
     pub fn inference(&self) -> &Inference {
         &self.options
+    }
+
+    /// The same program with what its twin says.
+    #[must_use]
+    pub fn with_twin(self, twin: Twin) -> Self {
+        Self { twin: Some(twin), ..self }
     }
 
     /// The polynomial in a function's place, for values of that number, as they are and not in units.
@@ -544,6 +568,7 @@ impl Program for Planned {
                 "level": levels.made,
                 "scale_bits": self.params.scale(levels.made).log2(),
                 "bootstrap": levels.bootstrap,
+                "bytes": self.made.layouts[at].count as u64 * self.options.samples as u64 * slots_bytes(&self.params, levels.read.max(levels.made)),
                 "range": self.made.units[at].half,
                 "diagonals": own.iter().map(|(map, _)| map.count()).sum::<usize>(),
                 "rotations": own.iter().map(|(map, how)| how.strategy.steps(map)).sum::<usize>(),
@@ -558,6 +583,7 @@ impl Program for Planned {
             "plaintexts": self.options.plaintexts,
             "error": self.options.error,
             "margin": self.options.margin,
+            "twin": self.twin,
         }))
     }
 

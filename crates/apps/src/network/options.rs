@@ -127,6 +127,7 @@ impl Workload for NetworkArgs {
         let bootstrapping = params.bootstrapping().map(|_| BootstrapPlan::fastest(params.max_slots()));
         let program = Planned::new(&params, Inference { bootstrapping, ..inference }, &network)?;
         let client = NetworkClient::new(&program, &network, judged, self.data.labels()?)?;
+        let program = program.with_twin(client.twin());
         Ok(Built {
             ways: self.ways(&program, memory),
             described: program.inference().clone(),
@@ -158,8 +159,10 @@ impl Workload for NetworkArgs {
         Ok(Some(Model { graph, ..Model::default() }))
     }
 
-    fn client(data: &NetworkData, _: &Inference, program: &Planned, files: &[PathBuf]) -> Refusable<NetworkClient> {
-        let network = import::load(&data.model)?;
+    fn client(data: &NetworkData, of: &Inference, program: &Planned, files: &[PathBuf]) -> Refusable<NetworkClient> {
+        // A client whose server alone has the weights encrypts with any others in their place.
+        let here = Self::has_model(data);
+        let network = if here { import::load(&data.model)? } else { Network::generated(&of.network)? };
         let judged = data.judged(&network, files)?;
         let labels = if files.is_empty() { data.labels()? } else { Vec::new() };
         Ok(NetworkClient::new(program, &network, judged, labels)?)
@@ -167,6 +170,10 @@ impl Workload for NetworkArgs {
 
     fn client_model(data: &NetworkData, of: &Inference) -> Refusable<Option<Model>> {
         Self::server_model(of, [Some(&data.model), None])
+    }
+
+    fn has_model(data: &NetworkData) -> bool {
+        data.model.exists()
     }
 }
 

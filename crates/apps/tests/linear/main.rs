@@ -5,4 +5,6 @@ mod encrypted;
 #[cfg(test)]
 mod lola;
 #[cfg(test)]
+mod network;
+#[cfg(test)]
 mod resnet;

@@ -13,6 +13,8 @@ mod composed;
 mod operators;
 mod pointwise;
 mod shapes;
+#[cfg(test)]
+mod tests;
 mod windows;
 
 use super::{Network, NetworkError};
