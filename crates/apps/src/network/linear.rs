@@ -27,19 +27,21 @@ pub struct Window {
     pub result: [usize; 2],
 }
 
-/// An axis of a result, which walks through the input.
+/// An axis of a result, which walks along a side of the input.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Axis {
     /// Places of the result.
     pub size: usize,
-    /// Elements of the input from one place to the next; 0 repeats.
+    /// Positions of the side from one place to the next.
     pub stride: usize,
-    /// The places that read the input, first and after the last; others are 0.
-    pub filled: [usize; 2],
-    /// Subtracted from a place before it is multiplied with the stride; filled places are not below.
+    /// Subtracted from a position: where the first place stands before the side.
     pub before: usize,
-    /// Places outside read the nearest one that is filled.
+    /// Positions of the side.
+    pub side: usize,
+    /// Elements of the input from one position to the next; 0 repeats.
+    pub step: usize,
+    /// Places outside the side read its nearest position, and not 0.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub nearest: bool,
 }
@@ -133,21 +135,21 @@ impl Window {
 }
 
 impl Axis {
-    /// All of an axis, one after another.
-    pub fn whole(size: usize, stride: usize) -> Self {
-        Self { size, stride, filled: [0, size], before: 0, nearest: false }
-    }
-
-    fn is_possible(&self) -> bool {
-        let [from, to] = self.filled;
-        self.before <= from && from <= to && to <= self.size && (!self.nearest || from < to)
+    /// All of a side, one after another.
+    pub fn whole(size: usize, step: usize) -> Self {
+        Self { size, stride: 1, before: 0, side: size, step, nearest: false }
     }
 
     /// The element that a place reads, counted from the first.
     fn element(&self, place: usize) -> Option<usize> {
-        let [from, to] = self.filled;
-        let place = if self.nearest { place.clamp(from, to - 1) } else { place };
-        (from..to).contains(&place).then(|| (place - self.before) * self.stride)
+        let (position, last) = (place * self.stride, self.side - 1);
+        let position = match position.checked_sub(self.before) {
+            Some(position) if position <= last => position,
+            Some(_) if self.nearest => last,
+            None if self.nearest => 0,
+            _ => return None,
+        };
+        Some(position * self.step)
     }
 }
 
@@ -165,8 +167,8 @@ fn read(axes: &[Axis], mut out: usize) -> Option<usize> {
 fn extent(axes: &[Axis]) -> Option<[usize; 2]> {
     let mut all = [1_usize, 0];
     for axis in axes {
-        axis.is_possible().then_some(())?;
-        let last = axis.filled[1].saturating_sub(axis.before + 1).checked_mul(axis.stride)?;
+        axis.size.checked_mul(axis.stride)?;
+        let last = axis.side.checked_sub(1)?.checked_mul(axis.step)?;
         all = [all[0].checked_mul(axis.size)?, all[1].checked_add(last)?];
     }
     Some(all)
@@ -362,12 +364,12 @@ mod tests {
     #[test]
     fn views_move_repeat_and_fill() {
         // The transpose of 2×3, padded with a row of zeros before.
-        let rows = Axis { size: 4, stride: 1, filled: [1, 4], before: 1, nearest: false };
+        let rows = Axis { size: 4, stride: 1, before: 1, side: 3, step: 1, nearest: false };
         let view = Linear::View { axes: vec![rows, Axis::whole(2, 3)], offset: 0, inputs: 6 };
         assert_eq!(view.sizes(&[]), Some([6, 8]));
         let x: Vec<f64> = (1..=6).map(f64::from).collect();
         assert_eq!(apply(&[view], &[], 8, &x), [0.0, 0.0, 1.0, 4.0, 2.0, 5.0, 3.0, 6.0]);
-        let edge = Axis { size: 4, stride: 1, filled: [1, 3], before: 1, nearest: true };
+        let edge = Axis { size: 4, stride: 1, before: 1, side: 2, step: 1, nearest: true };
         assert_eq!(apply(&[Linear::View { axes: vec![edge], offset: 0, inputs: 2 }], &[], 4, &[8.0, 9.0]), [8.0, 8.0, 9.0, 9.0]);
     }
 

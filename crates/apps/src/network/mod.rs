@@ -18,6 +18,7 @@ pub mod layout;
 pub mod levels;
 pub mod linear;
 pub mod map;
+mod minimax;
 pub mod options;
 pub mod skeleton;
 

@@ -7,4 +7,6 @@ mod lola;
 #[cfg(test)]
 mod network;
 #[cfg(test)]
+mod onnx;
+#[cfg(test)]
 mod resnet;

@@ -34,19 +34,18 @@ fn largest(b: &mut Builder, mut all: Vec<Tensor>) -> Taken<Tensor> {
 }
 
 /// What one tap of every window reads; in the padding the nearest pixel, which the window has too.
-fn tap(window: &Window, [dy, dx]: [usize; 2]) -> Linear {
-    let Window { channels: [channels, _], image: [height, width], result, strides, pads, .. } = window;
-    let mut axes = vec![Axis::whole(*channels, height * width)];
+fn tap(window: &Window, tap: [usize; 2]) -> Linear {
+    let Window { channels: [channels, _], image, result, strides, pads, .. } = window;
+    let mut axes = vec![Axis::whole(*channels, image[0] * image[1])];
     let mut offset = 0;
-    for (at, (size, tap, step)) in [(*height, dy, *width), (*width, dx, 1)].into_iter().enumerate() {
-        let (places, stride, pad) = (result[at], strides[at], pads[at]);
-        // Places whose tap lies in the image; a place p reads p·stride + tap − pad.
-        let from = pad.saturating_sub(tap).div_ceil(stride).min(places - 1);
-        let to = ((size + pad - 1).saturating_sub(tap) / stride + 1).clamp(from + 1, places);
-        offset += (from * stride + tap).saturating_sub(pad).min(size - 1) * step;
-        axes.push(Axis { size: places, stride: stride * step, filled: [from, to], before: from, nearest: true });
+    for (at, step) in [image[1], 1].into_iter().enumerate() {
+        // A place p reads the pixel p·stride + tap − pad.
+        let first = tap[at].saturating_sub(pads[at]).min(image[at] - 1);
+        let before = pads[at].saturating_sub(tap[at]);
+        offset += first * step;
+        axes.push(Axis { size: result[at], stride: strides[at], before, side: image[at] - first, step, nearest: true });
     }
-    Linear::View { axes, offset, inputs: channels * height * width }
+    Linear::View { axes, offset, inputs: channels * image[0] * image[1] }
 }
 
 pub(super) fn max_pool(b: &mut Builder, attributes: Attributes<'_>, x: &Tensor) -> Taken<Tensor> {

@@ -173,8 +173,8 @@ pub(super) fn padded(b: &mut Builder, attributes: Attributes<'_>, inputs: &[Opti
         let pad = |which: usize| usize::try_from(pads[which]).unwrap_or(0);
         let (before, after, side) = (pad(which), pad(which + axes.len()), made.shape[at]);
         if before + after > 0 {
-            let (filled, stride) = ([before, before + side], strides(&made.shape)[at]);
-            let axis = Axis { size: before + side + after, stride, filled, before, nearest };
+            let step = strides(&made.shape)[at];
+            let axis = Axis { size: before + side + after, stride: 1, before, side, step, nearest };
             let (mut shape, axes) = (made.shape.clone(), along(&made, at, axis));
             shape[at] = before + side + after;
             made = b.linear(&made, Linear::View { axes, offset: 0, inputs: made.size() }, shape)?;
@@ -185,10 +185,10 @@ pub(super) fn padded(b: &mut Builder, attributes: Attributes<'_>, inputs: &[Opti
 
 /// Every `step`th of `count` places of an axis.
 fn cut(b: &mut Builder, x: &Tensor, at: usize, [first, step, count]: [usize; 3]) -> Taken<Tensor> {
-    let stride = strides(&x.shape)[at];
-    let (mut shape, axes) = (x.shape.clone(), along(x, at, Axis::whole(count, step * stride)));
+    let each = strides(&x.shape)[at];
+    let (mut shape, axes) = (x.shape.clone(), along(x, at, Axis::whole(count, step * each)));
     shape[at] = count;
-    b.linear(x, Linear::View { axes, offset: first * stride, inputs: x.size() }, shape)
+    b.linear(x, Linear::View { axes, offset: first * each, inputs: x.size() }, shape)
 }
 
 pub(super) fn sliced(b: &mut Builder, inputs: &[Option<Tensor>]) -> Taken<Tensor> {
@@ -268,8 +268,8 @@ pub(super) fn concatenated(b: &mut Builder, attributes: Attributes<'_>, inputs: 
     let all = parts.iter().map(|tensor| tensor.shape[at]).sum();
     let (mut before, mut sum) = (0, None);
     for tensor in parts {
-        let (side, stride) = (tensor.shape[at], strides(&tensor.shape)[at]);
-        let axis = Axis { size: all, stride, filled: [before, before + side], before, nearest: false };
+        let (side, step) = (tensor.shape[at], strides(&tensor.shape)[at]);
+        let axis = Axis { size: all, stride: 1, before, side, step, nearest: false };
         let (mut shape, axes) = (tensor.shape.clone(), along(tensor, at, axis));
         shape[at] = all;
         let part = b.linear(tensor, Linear::View { axes, offset: 0, inputs: tensor.size() }, shape)?;
