@@ -26,7 +26,11 @@ pub struct Unit {
 enum Form {
     Series(Series),
     /// `line·u ± u·step(u)`: a function that is straight on both sides of zero.
-    Sign { step: Composed, line: f64, falls: bool },
+    Sign {
+        step: Composed,
+        line: f64,
+        falls: bool,
+    },
 }
 
 /// A polynomial on [−1, 1].
@@ -52,7 +56,12 @@ impl Activation {
     ///
     /// # Errors
     /// [`NetworkError::Domain`] or [`NetworkError::Polynomial`], which name the layer.
-    pub fn new(layer: &str, expression: &Expression, unit: Unit, error: f64) -> std::result::Result<Self, NetworkError> {
+    pub fn new(
+        layer: &str,
+        expression: &Expression,
+        unit: Unit,
+        error: f64,
+    ) -> std::result::Result<Self, NetworkError> {
         let f = |u: f64| expression.evaluate(unit.middle + unit.half * u);
         let (from, to) = (unit.middle - unit.half, unit.middle + unit.half);
         let samples: Vec<f64> = (0..=POINTS).map(|at| f(point(at))).collect();
@@ -151,6 +160,7 @@ fn within(g: &impl Fn(f64) -> f64, levels: usize, error: f64) -> Option<Fit> {
     // Interpolation is as good as any for smooth functions; with a kink the best polynomial is several times nearer.
     let smooth = interpolated(most).error <= error;
     let good = |degree: u32| {
+        let degree = degree | 1;
         let fit = interpolated(degree);
         let nearer = !smooth && fit.error > error && fit.error <= 8.0 * error;
         let fit = if nearer { cleaned(minimax(g, degree as usize, fit), g) } else { fit };
@@ -173,7 +183,7 @@ fn within(g: &impl Fn(f64) -> f64, levels: usize, error: f64) -> Option<Fit> {
 fn cleaned(mut fit: Fit, g: &impl Fn(f64) -> f64) -> Fit {
     let coefficients = &mut fit.series.coefficients;
     let most = coefficients.iter().fold(0.0, |most: f64, c| most.max(c.abs()));
-    coefficients.iter_mut().filter(|c| c.abs() < 1e-13 * most).for_each(|c| *c = 0.0);
+    coefficients.iter_mut().filter(|c| c.abs() < 1e-11 * most).for_each(|c| *c = 0.0);
     while coefficients.len() > 2 && coefficients.last() == Some(&0.0) {
         coefficients.pop();
     }

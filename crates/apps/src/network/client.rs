@@ -74,7 +74,8 @@ impl NetworkClient {
                 let fill = program.fill(at, &sample[begin..begin + input.size()]);
                 begin += input.size();
                 if !(fill <= 1.0) {
-                    let got = format!("sample {number} with numbers {fill:.2} times the range of its input {}", input.name);
+                    let got =
+                        format!("sample {number} with numbers {fill:.2} times the range of its input {}", input.name);
                     return wrong(got, "numbers inside it: calibrate on more data or with a wider --margin".into());
                 }
             }
@@ -127,11 +128,17 @@ impl Client for NetworkClient {
         let twins = self.twins();
         let count = |same: &dyn Fn(usize) -> bool| (0..got.len()).filter(|&at| same(at)).count();
         let mean = |a: &dyn Fn(usize) -> Vec<f64>, b: &dyn Fn(usize) -> Vec<f64>| {
-            let all: Vec<f64> = (0..got.len()).flat_map(|at| a(at).into_iter().zip(b(at)).collect::<Vec<_>>()).map(|(x, y)| (x - y).abs()).collect();
+            let all: Vec<f64> = (0..got.len())
+                .flat_map(|at| a(at).into_iter().zip(b(at)).collect::<Vec<_>>())
+                .map(|(x, y)| (x - y).abs())
+                .collect();
             all.iter().sum::<f64>() / all.len().max(1) as f64
         };
-        let (encrypted, clear, polynomial) =
-            (|at: usize| got[at].clone(), |at: usize| twins[at].clear.clone(), |at: usize| twins[at].polynomial.clone());
+        let (encrypted, clear, polynomial) = (
+            |at: usize| got[at].clone(),
+            |at: usize| twins[at].clear.clone(),
+            |at: usize| twins[at].polynomial.clone(),
+        );
         let worst = twins.iter().map(|twin| twin.fill).max_by(|a, b| a.0.total_cmp(&b.0)).unwrap_or_default();
         let layer = &self.network.skeleton.values[worst.1].name;
         let details = json!({
@@ -146,15 +153,14 @@ impl Client for NetworkClient {
             format!("{outside} of {} samples have values beyond the calibrated ranges, most in layer {layer}: their results are not to be trusted; calibrate on more data or with a wider --margin", twins.len())
         });
         // Units of outputs differ; precision is that of numbers in units of the largest.
-        let flat = |rows: &mut dyn Iterator<Item = &Vec<f64>>| rows.flatten().map(|&x| x.into()).collect::<Vec<Complex64>>();
+        let flat =
+            |rows: &mut dyn Iterator<Item = &Vec<f64>>| rows.flatten().map(|&x| x.into()).collect::<Vec<Complex64>>();
         let expected = flat(&mut twins.iter().map(|twin| &twin.polynomial));
         let right = |class_of: &dyn Fn(usize) -> usize| {
             count(&|at| class_of(at) == self.labels[at]) as f64 / self.labels.len().max(1) as f64
         };
-        let accuracy = (!self.labels.is_empty()).then(|| Accuracy {
-            encrypted: right(&|at| class(&got[at])),
-            clear: right(&|at| class(&twins[at].clear)),
-        });
+        let accuracy = (!self.labels.is_empty())
+            .then(|| Accuracy { encrypted: right(&|at| class(&got[at])), clear: right(&|at| class(&twins[at].clear)) });
         Conclusion {
             found: SlotsFound { precision: Precision::of(&flat(&mut got.iter()), &expected), accuracy },
             details: fields(details),

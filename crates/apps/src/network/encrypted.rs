@@ -133,7 +133,10 @@ impl Inference {
 enum Step {
     Input,
     /// Terms with their values, and the bias of each ciphertext.
-    Affine { terms: Vec<(usize, Packed)>, bias: Vec<Vec<Complex64>> },
+    Affine {
+        terms: Vec<(usize, Packed)>,
+        bias: Vec<Vec<Complex64>>,
+    },
     Function(usize, Activation),
     Product([usize; 2]),
 }
@@ -595,7 +598,9 @@ impl Program for Planned {
     fn in_way(&self, way: Way) -> Self {
         let mut options = self.options.clone();
         (options.strategy, options.plaintexts) = way.maps.unwrap_or((options.strategy, options.plaintexts));
-        let keep = |own: BootstrapPlan| way.bootstrapping.map(|plan| BootstrapPlan { slots: own.slots, content: own.content, ..plan });
+        let keep = |own: BootstrapPlan| {
+            way.bootstrapping.map(|plan| BootstrapPlan { slots: own.slots, content: own.content, ..plan })
+        };
         options.bootstrapping = options.bootstrapping.and_then(|own| keep(own).or(Some(own)));
         Self { options, ..self.clone() }
     }

@@ -180,9 +180,7 @@ impl Expression {
             Self::X => "x".into(),
             Self::Number(number) => number.to_string(),
             Self::Of(named, inner) => format!("{named:?}({})", inner.text()).to_lowercase(),
-            Self::Both(joined, both) => {
-                format!("{joined:?}({}, {})", both[0].text(), both[1].text()).to_lowercase()
-            }
+            Self::Both(joined, both) => format!("{joined:?}({}, {})", both[0].text(), both[1].text()).to_lowercase(),
         }
     }
 }
@@ -194,7 +192,13 @@ mod tests {
     #[test]
     fn the_error_function_has_its_values() {
         // [DLMF] table 7.
-        let known = [(0.0, 0.0), (0.5, 0.520_499_877_813), (1.0, 0.842_700_792_950), (2.0, 0.995_322_265_019), (3.0, 0.999_977_909_503)];
+        let known = [
+            (0.0, 0.0),
+            (0.5, 0.520_499_877_813),
+            (1.0, 0.842_700_792_950),
+            (2.0, 0.995_322_265_019),
+            (3.0, 0.999_977_909_503),
+        ];
         for (x, y) in known {
             assert!((erf(x) - y).abs() < 1e-11 && (erf(-x) + y).abs() < 1e-11, "{x}");
         }

@@ -158,7 +158,9 @@ mod tests {
     fn holds(skeleton: &Skeleton, plan: &LevelPlan, depths: &[usize], policy: LevelPolicy) {
         for (at, value) in skeleton.values.iter().enumerate() {
             let levels = plan.values[at];
-            assert!(levels.read <= if levels.bootstrap { policy.top } else { levels.made } && levels.made >= policy.floor);
+            assert!(
+                levels.read <= if levels.bootstrap { policy.top } else { levels.made } && levels.made >= policy.floor
+            );
             for of in value.operation.operands() {
                 assert!(plan.values[of].read >= levels.made + depths[at]);
             }

@@ -86,7 +86,8 @@ impl Window {
         let bounded = kernel.iter().chain(strides).chain(dilations).chain(pads).all(|&n| n < 1 << 16);
         let shared = *groups > 0 && channels.iter().all(|c| c.is_multiple_of(*groups));
         // Every window begins in the image or its padding, which is no longer than a filter.
-        let inside = (0..2).all(|at| (result[at] - 1).checked_mul(strides[at]).is_some_and(|x| x < image[at] + pads[at]));
+        let inside =
+            (0..2).all(|at| (result[at] - 1).checked_mul(strides[at]).is_some_and(|x| x < image[at] + pads[at]));
         (positive && bounded && shared && inside).then_some(())?;
         let size = |channels: usize, [rows, columns]: [usize; 2]| channels.checked_mul(rows)?.checked_mul(columns);
         Some([size(channels[0], *image)?, size(channels[1], *result)?])
@@ -98,7 +99,8 @@ impl Window {
 
     /// The pixels that an output reads of the first channel of its group: tap and element; and that group's number.
     fn taps(&self, out: usize, tell: &mut dyn FnMut(usize, usize)) {
-        let Self { image: [height, width], kernel: [ky, kx], strides, pads, dilations, result: [_, columns], .. } = self;
+        let Self { image: [height, width], kernel: [ky, kx], strides, pads, dilations, result: [_, columns], .. } =
+            self;
         let (y, x) = (out / columns % self.result[0], out % columns);
         for dy in 0..*ky {
             let Some(row) = (y * strides[0] + dy * dilations[0]).checked_sub(pads[0]).filter(|r| r < height) else {
@@ -183,12 +185,10 @@ impl Linear {
     pub fn sizes(&self, lengths: &[usize]) -> Option<[usize; 2]> {
         let has = |weights: &usize, count: usize| lengths.get(*weights) == Some(&count);
         let sizes = match self {
-            Self::Convolution { window, weights } => {
-                window.sizes().filter(|_| has(weights, window.weights()))?
-            }
-            Self::Mean { window, .. } => {
-                window.sizes().filter(|_| window.channels[0] == window.channels[1] && window.groups == window.channels[0])?
-            }
+            Self::Convolution { window, weights } => window.sizes().filter(|_| has(weights, window.weights()))?,
+            Self::Mean { window, .. } => window
+                .sizes()
+                .filter(|_| window.channels[0] == window.channels[1] && window.groups == window.channels[0])?,
             Self::Dense { lead, rows, columns, trail, weights, .. } => {
                 has(weights, product([*rows, *columns])?).then_some(())?;
                 [product([*lead, *columns, *trail])?, product([*lead, *rows, *trail])?]
@@ -220,7 +220,9 @@ impl Linear {
             Self::Mean { window, .. } => window.kernel[0] * window.kernel[1],
             Self::Dense { columns, .. } => *columns,
             Self::View { .. } | Self::Scale { .. } | Self::Factor { .. } => 1,
-            Self::Sum { sides, summed, .. } => sides.iter().zip(summed).filter(|(_, s)| **s).map(|(side, _)| side).product(),
+            Self::Sum { sides, summed, .. } => {
+                sides.iter().zip(summed).filter(|(_, s)| **s).map(|(side, _)| side).product()
+            }
         }
     }
 
@@ -370,7 +372,10 @@ mod tests {
         let x: Vec<f64> = (1..=6).map(f64::from).collect();
         assert_eq!(apply(&[view], &[], 8, &x), [0.0, 0.0, 1.0, 4.0, 2.0, 5.0, 3.0, 6.0]);
         let edge = Axis { size: 4, stride: 1, before: 1, side: 2, step: 1, nearest: true };
-        assert_eq!(apply(&[Linear::View { axes: vec![edge], offset: 0, inputs: 2 }], &[], 4, &[8.0, 9.0]), [8.0, 8.0, 9.0, 9.0]);
+        assert_eq!(
+            apply(&[Linear::View { axes: vec![edge], offset: 0, inputs: 2 }], &[], 4, &[8.0, 9.0]),
+            [8.0, 8.0, 9.0, 9.0]
+        );
     }
 
     #[test]

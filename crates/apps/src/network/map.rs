@@ -168,7 +168,8 @@ mod tests {
     fn check(chain: Vec<Linear>, shapes: [&[usize]; 2], weights: Vec<f64>, slots: usize) -> Packed {
         let value = |shape: &[usize], operation| Value { name: String::new(), shape: shape.into(), operation };
         let terms = vec![Term { of: 0, chain: chain.clone() }];
-        let values = vec![value(shapes[0], Operation::Input), value(shapes[1], Operation::Affine { terms, bias: None })];
+        let values =
+            vec![value(shapes[0], Operation::Input), value(shapes[1], Operation::Affine { terms, bias: None })];
         let skeleton = Skeleton { values, weights: vec![weights.len()], outputs: vec![1] };
         skeleton.check().unwrap();
         let layouts = layouts(&skeleton, slots);

@@ -214,7 +214,8 @@ impl NetworkArgs {
         let kept = all.into_iter().zip(1..).filter(|(_, number)| !judged || !self.data.samples.0.contains(number));
         let kept: Vec<Vec<f64>> = kept.map(|(sample, _)| sample).collect();
         if kept.is_empty() {
-            let text = format!("{}: no sample is left to calibrate on; give others with --calibrate FILE", file.display());
+            let text =
+                format!("{}: no sample is left to calibrate on; give others with --calibrate FILE", file.display());
             return Err(mistake(text));
         }
         Ok(kept)
@@ -256,7 +257,8 @@ impl NetworkData {
         let Some(file) = &self.labels else { return Ok(Vec::new()) };
         let all = load_array(file)?.values;
         let (from, to) = (*self.samples.0.start(), *self.samples.0.end());
-        let text = || mistake(format!("--labels {}: {} classes; wanted one for each of --samples", file.display(), all.len()));
+        let text =
+            || mistake(format!("--labels {}: {} classes; wanted one for each of --samples", file.display(), all.len()));
         let label = |z: &limbwise::Complex64| {
             #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "small, whole, not negative")]
             (z.re >= 0.0 && z.re < 1e6 && z.re.fract() == 0.0).then_some(z.re as usize)
@@ -285,8 +287,10 @@ fn samples(path: &Path, network: &Network) -> Refusable<Vec<Vec<f64>>> {
         return Ok(vec![numbers]);
     }
     if count == 0 || !one(&array.shape[1..]) {
-        let wanted: Vec<String> = network.skeleton.inputs().map(|input| format!("{} {:?}", input.name, input.shape)).collect();
-        let text = format!("{}: an array of {:?}; wanted samples of {}", path.display(), array.shape, wanted.join(" and "));
+        let wanted: Vec<String> =
+            network.skeleton.inputs().map(|input| format!("{} {:?}", input.name, input.shape)).collect();
+        let text =
+            format!("{}: an array of {:?}; wanted samples of {}", path.display(), array.shape, wanted.join(" and "));
         return Err(mistake(text));
     }
     Ok(numbers.chunks_exact(size).map(<[f64]>::to_vec).collect())

@@ -143,9 +143,7 @@ impl Skeleton {
                     });
                     last == Some(size)
                 };
-                !terms.is_empty()
-                    && terms.iter().all(term)
-                    && bias.is_none_or(|at| self.weights.get(at) == Some(&size))
+                !terms.is_empty() && terms.iter().all(term) && bias.is_none_or(|at| self.weights.get(at) == Some(&size))
             }
             Operation::Function { of: operand, expression } => of(*operand) == size && expression.size() <= 256,
             Operation::Product { of: operands } => operands.iter().all(|&at| of(at) == size),

@@ -8,7 +8,7 @@ use limbwise::{
     params::{Insecure, Params, ParamsLiteral},
 };
 use limbwise_apps::{
-    Client as _, Program as _,
+    Program as _,
     data::load_array,
     network::{Inference, Network, Planned, calibration, client::NetworkClient, import},
 };
@@ -19,7 +19,7 @@ const ALLOWED: f64 = 1.0 / 4096.0;
 
 /// As many levels as a test takes.
 fn params(levels: usize, log_n: u32) -> Params {
-    let mut literal = ParamsLiteral::chain(log_n, 50, 40, levels, (50, 6), 5);
+    let mut literal = ParamsLiteral::chain(log_n, 50, 40, levels, (50, 6), 5.min(levels + 1));
     literal.insecure = Some(Insecure { reason: "a small ring for a test".into() });
     Params::new(&literal).unwrap()
 }

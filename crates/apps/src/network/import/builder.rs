@@ -14,15 +14,23 @@ use std::sync::Arc;
 pub(super) enum Form {
     Constant(Arc<Vec<f64>>),
     /// Linear maps of values, and a constant for each element.
-    Sum { terms: Vec<Term>, bias: Option<Arc<Vec<f64>>> },
+    Sum {
+        terms: Vec<Term>,
+        bias: Option<Arc<Vec<f64>>>,
+    },
     /// A function of a value, which may be the value itself.
-    Function { of: usize, expression: Expression },
+    Function {
+        of: usize,
+        expression: Expression,
+    },
 }
 
 #[derive(Clone, Debug)]
 pub(super) struct Tensor {
     pub(super) shape: Vec<usize>,
     pub(super) form: Form,
+    /// The node that made it, after which its value is named; empty while a node is at work.
+    pub(super) layer: Arc<str>,
 }
 
 /// Elements of the largest tensor.
@@ -32,12 +40,16 @@ const JOINED: u64 = 1 << 25;
 const MOST_EXPRESSION: usize = 64;
 
 impl Tensor {
+    pub(super) fn new(shape: Vec<usize>, form: Form) -> Self {
+        Self { shape, form, layer: "".into() }
+    }
+
     pub(super) fn size(&self) -> usize {
         self.shape.iter().product()
     }
 
     pub(super) fn constant(shape: Vec<usize>, numbers: Vec<f64>) -> Self {
-        Self { shape, form: Form::Constant(Arc::new(numbers)) }
+        Self::new(shape, Form::Constant(Arc::new(numbers)))
     }
 
     pub(super) fn numbers(&self) -> Option<&Vec<f64>> {
@@ -50,7 +62,7 @@ impl Tensor {
     }
 
     pub(super) fn reshaped(&self, shape: Vec<usize>) -> Self {
-        Self { shape, form: self.form.clone() }
+        Self { shape, ..self.clone() }
     }
 }
 
@@ -76,7 +88,7 @@ impl Builder {
         size(&shape)?;
         self.layer = name.into();
         let of = self.push(shape.clone(), Operation::Input);
-        Ok(Tensor { shape, form: Form::Function { of, expression: Expression::X } })
+        Ok(Tensor::new(shape, Form::Function { of, expression: Expression::X }))
     }
 
     fn push(&mut self, shape: Vec<usize>, operation: Operation) -> usize {
@@ -89,15 +101,25 @@ impl Builder {
         self.weights.len() - 1
     }
 
-    /// The value that a tensor is, made if there is none.
+    /// The value that a tensor is, made if there is none, under the name of the node that made the tensor.
     pub(super) fn value(&mut self, tensor: &Tensor) -> Taken<usize> {
+        if tensor.layer.is_empty() {
+            return self.made(tensor);
+        }
+        let at_work = std::mem::replace(&mut self.layer, tensor.layer.to_string());
+        let made = self.made(tensor);
+        self.layer = at_work;
+        made
+    }
+
+    fn made(&mut self, tensor: &Tensor) -> Taken<usize> {
         let shape = tensor.shape.clone();
         match &tensor.form {
             Form::Constant(_) => refuse("a constant in the place of data", "a layer of what is encrypted"),
             Form::Function { of, expression: Expression::X } => Ok(*of),
             Form::Function { .. } if self.straight(tensor).is_some() => {
                 let (terms, bias) = self.sum(tensor)?;
-                self.value(&Tensor { shape, form: Form::Sum { terms, bias } })
+                self.value(&Tensor::new(shape, Form::Sum { terms, bias }))
             }
             Form::Function { of, expression } if expression.is_square() => {
                 Ok(self.push(shape, Operation::Product { of: [*of, *of] }))
@@ -131,7 +153,9 @@ impl Builder {
     /// A tensor as the function of a value.
     pub(super) fn function(&mut self, tensor: &Tensor) -> Taken<(usize, Expression)> {
         match &tensor.form {
-            Form::Function { of, expression } if expression.size() < MOST_EXPRESSION / 2 => Ok((*of, expression.clone())),
+            Form::Function { of, expression } if expression.size() < MOST_EXPRESSION / 2 => {
+                Ok((*of, expression.clone()))
+            }
             _ => Ok((self.value(tensor)?, Expression::X)),
         }
     }
@@ -142,7 +166,7 @@ impl Builder {
             return Ok(tensor);
         }
         let of = self.value(&tensor)?;
-        Ok(Tensor { shape: tensor.shape, form: Form::Function { of, expression: Expression::X } })
+        Ok(Tensor::new(tensor.shape, Form::Function { of, expression: Expression::X }))
     }
 
     fn straight(&self, tensor: &Tensor) -> Option<(usize, [f64; 2])> {
@@ -189,7 +213,7 @@ impl Builder {
         }
         let terms = terms.iter().map(|term| Term { of: term.of, chain: chained(term) }).collect();
         let bias = bias.map(|bias| Arc::new(applied(&bias, &self.weights)));
-        Ok(Tensor { shape, form: Form::Sum { terms, bias } })
+        Ok(Tensor::new(shape, Form::Sum { terms, bias }))
     }
 
     /// A tensor repeated along the sides that are one, to a shape.
@@ -220,14 +244,14 @@ impl Builder {
             (Some(left), Some(right)) => Some(Arc::new(left.iter().zip(right.iter()).map(|(a, b)| a + b).collect())),
             (left, right) => left.or(right),
         };
-        Ok(Tensor { shape: a.shape.clone(), form: Form::Sum { terms, bias } })
+        Ok(Tensor::new(a.shape.clone(), Form::Sum { terms, bias }))
     }
 
     /// The product of two tensors of one shape, both encrypted.
     pub(super) fn multiplied(&mut self, a: &Tensor, b: &Tensor) -> Taken<Tensor> {
         let of = [self.value(a)?, self.value(b)?];
         let of = self.push(a.shape.clone(), Operation::Product { of });
-        Ok(Tensor { shape: a.shape.clone(), form: Form::Function { of, expression: Expression::X } })
+        Ok(Tensor::new(a.shape.clone(), Form::Function { of, expression: Expression::X }))
     }
 
     pub(super) fn negated(&mut self, tensor: &Tensor) -> Taken<Tensor> {
@@ -239,7 +263,7 @@ impl Builder {
         match &tensor.form {
             Form::Function { of, expression } if expression.size() < MOST_EXPRESSION => {
                 let expression = expression.clone().by(Joined::Mul, factor);
-                Ok(Tensor { shape: tensor.shape.clone(), form: Form::Function { of: *of, expression } })
+                Ok(Tensor::new(tensor.shape.clone(), Form::Function { of: *of, expression }))
             }
             _ => self.linear(tensor, Linear::Factor { size: tensor.size(), factor }, tensor.shape.clone()),
         }
@@ -322,7 +346,8 @@ fn renumber(operation: &mut Operation, places: &[usize], lists: &mut Lists) {
 
 /// How a shape is repeated to another one: sides are compared from the last.
 pub(super) fn broadcast_axes(from: &[usize], to: &[usize]) -> Taken<Vec<Axis>> {
-    let wrong = || Refused { got: format!("{from:?} to be repeated to {to:?}"), wanted: "sides that are equal or one".into() };
+    let wrong =
+        || Refused { got: format!("{from:?} to be repeated to {to:?}"), wanted: "sides that are equal or one".into() };
     let missing = to.len().checked_sub(from.len()).ok_or_else(wrong)?;
     let (mut stride, mut axes) = (1, Vec::new());
     for (at, &size) in to.iter().enumerate().rev() {

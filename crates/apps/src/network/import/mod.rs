@@ -64,7 +64,8 @@ fn refuse<T>(got: impl Into<String>, wanted: impl Into<String>) -> Taken<T> {
 /// [`ImportError`], which names the layer and its operator.
 pub fn load(path: &Path) -> Result<Network, ImportError> {
     let shown = || path.display().to_string();
-    let failed = |e: &dyn std::error::Error| ImportError::File { path: shown(), got: e.to_string(), wanted: "an ONNX file" };
+    let failed =
+        |e: &dyn std::error::Error| ImportError::File { path: shown(), got: e.to_string(), wanted: "an ONNX file" };
     let (file, length) = crate::data::dataset::open_plain(path).map_err(|e| failed(&e))?;
     if length > MOST_BYTES {
         return Err(ImportError::File { path: shown(), got: format!("{length} bytes"), wanted: "at most 1 GiB" });
@@ -171,13 +172,16 @@ impl<'g> Importer<'g> {
     }
 
     fn step(&mut self, node: &'g onnx::Node) -> Result<(), ImportError> {
-        let named = [&node.name, node.outputs.first().unwrap_or(&node.name)];
-        let name = named.into_iter().find(|name| !name.is_empty()).cloned().unwrap_or_default();
-        self.builder.layer = name.clone();
-        let at = |r: Refused| layer(&name, &node.operator, r);
+        let names = [&node.name, node.outputs.first().unwrap_or(&node.name)];
+        let named = names.into_iter().find(|name| !name.is_empty()).cloned().unwrap_or_default();
+        self.builder.layer = named.clone();
+        let at = |r: Refused| layer(&named, &node.operator, r);
         let inputs = node.inputs.iter().map(|name| self.tensor(name)).collect::<Taken<Vec<_>>>().map_err(at)?;
         let made = operators::apply(&mut self.builder, node, &inputs, self.version).map_err(at)?;
-        for (tensor, name) in made.into_iter().zip(&node.outputs) {
+        for (mut tensor, name) in made.into_iter().zip(&node.outputs) {
+            if tensor.layer.is_empty() {
+                tensor.layer = named.as_str().into();
+            }
             let often = self.uses.get(name.as_str()).is_some_and(|&count| count > 1);
             let tensor = if often { self.builder.shared(tensor).map_err(at)? } else { tensor };
             self.tensors.insert(name.clone(), tensor);
@@ -197,7 +201,7 @@ impl<'g> Importer<'g> {
             return refuse(format!("the input {name}, which nothing before makes"), "a graph whose nodes are in order");
         };
         let (shape, numbers) = constant.numbers().or_else(|(got, wanted)| refuse(got, wanted))?;
-        Ok(Some(Tensor { shape, form: Form::Constant(Arc::new(numbers)) }))
+        Ok(Some(Tensor::new(shape, Form::Constant(Arc::new(numbers)))))
     }
 }
 

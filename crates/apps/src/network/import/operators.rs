@@ -136,7 +136,10 @@ fn rest(b: &mut Builder, node: &onnx::Node, inputs: &[Option<Tensor>], version: 
             shapes::reduced(b, attributes, &inputs, shapes::Reduction::Sum)?
         }
         "ArgMax" | "ArgMin" | "TopK" => {
-            return refuse("an index as the result", "the scores themselves: the client takes the largest after decryption");
+            return refuse(
+                "an index as the result",
+                "the scores themselves: the client takes the largest after decryption",
+            );
         }
         "Loop" | "If" | "Scan" => return refuse("a part that runs by its data", KNOWN),
         name => match pointwise::named(name, attributes, version) {

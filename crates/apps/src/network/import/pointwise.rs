@@ -34,7 +34,9 @@ pub(super) fn named(operator: &str, attributes: Attributes<'_>, _version: i64) -
             let (alpha, gamma) = (alpha(1.673_263_192_176_818_8), attributes.float("gamma", 1.050_701_022_148_132_3));
             sided(x(), below(1.0).by(Joined::Mul, alpha)).by(Joined::Mul, gamma)
         }
-        "HardSigmoid" => clamped(x().by(Joined::Mul, alpha(0.2)).by(Joined::Add, attributes.float("beta", 0.5)), 0.0, 1.0),
+        "HardSigmoid" => {
+            clamped(x().by(Joined::Mul, alpha(0.2)).by(Joined::Add, attributes.float("beta", 0.5)), 0.0, 1.0)
+        }
         "HardSwish" => {
             let gate = x().by(Joined::Mul, 1.0 / 6.0).by(Joined::Add, 0.5);
             clamped(gate, 0.0, 1.0).with(Joined::Mul, x())
@@ -82,7 +84,7 @@ pub(super) fn function(b: &mut Builder, tensor: &Tensor, outer: &Expression) -> 
     }
     let (of, inner) = b.function(tensor)?;
     let expression = outer.after(&inner);
-    Ok(Tensor { shape: tensor.shape.clone(), form: Form::Function { of, expression } })
+    Ok(Tensor::new(tensor.shape.clone(), Form::Function { of, expression }))
 }
 
 fn finite(shape: Vec<usize>, numbers: Vec<f64>) -> Taken<Tensor> {
@@ -136,13 +138,14 @@ fn by_number(b: &mut Builder, how: Joined, tensor: &Tensor, number: f64) -> Take
 
 /// Two tensors of one shape, of which one at least is encrypted and the other no single number.
 fn of_tensors(b: &mut Builder, how: Joined, left: &Tensor, right: &Tensor) -> Taken<Tensor> {
-    if let (Form::Function { of: a, expression: f }, Form::Function { of: c, expression: g }) = (&left.form, &right.form)
+    if let (Form::Function { of: a, expression: f }, Form::Function { of: c, expression: g }) =
+        (&left.form, &right.form)
         && a == c
         && f.size() + g.size() < 60
         && (how != Joined::Pow)
     {
         let expression = f.clone().with(how, g.clone());
-        return Ok(Tensor { shape: left.shape.clone(), form: Form::Function { of: *a, expression } });
+        return Ok(Tensor::new(left.shape.clone(), Form::Function { of: *a, expression }));
     }
     match how {
         Joined::Add => b.added(left, right),

@@ -168,7 +168,11 @@ pub(super) fn padded(b: &mut Builder, attributes: Attributes<'_>, inputs: &[Opti
         return refuse(format!("pads of {pads:?}"), "two for each axis, none negative");
     }
     // Zeros around what is moved by the value, and moved back.
-    let mut made = if value == 0.0 { x.clone() } else { super::pointwise::subtracted(b, x, &Tensor::constant(vec![], vec![value]))? };
+    let mut made = if value == 0.0 {
+        x.clone()
+    } else {
+        super::pointwise::subtracted(b, x, &Tensor::constant(vec![], vec![value]))?
+    };
     for (which, &at) in axes.iter().enumerate() {
         let pad = |which: usize| usize::try_from(pads[which]).unwrap_or(0);
         let (before, after, side) = (pad(which), pad(which + axes.len()), made.shape[at]);
@@ -180,7 +184,16 @@ pub(super) fn padded(b: &mut Builder, attributes: Attributes<'_>, inputs: &[Opti
             made = b.linear(&made, Linear::View { axes, offset: 0, inputs: made.size() }, shape)?;
         }
     }
-    if value == 0.0 { Ok(made) } else { super::pointwise::joined(b, crate::network::function::Joined::Add, &made, &Tensor::constant(vec![], vec![value])) }
+    if value == 0.0 {
+        Ok(made)
+    } else {
+        super::pointwise::joined(
+            b,
+            crate::network::function::Joined::Add,
+            &made,
+            &Tensor::constant(vec![], vec![value]),
+        )
+    }
 }
 
 /// Every `step`th of `count` places of an axis.
@@ -207,7 +220,10 @@ pub(super) fn sliced(b: &mut Builder, inputs: &[Option<Tensor>]) -> Taken<Tensor
         let place = |n: i64| if n < 0 { n + side } else { n }.clamp(0, side);
         let (from, to) = (place(starts[which]), place(ends[which]));
         let (Ok(step @ 1..), true) = (usize::try_from(steps[which]), from < to) else {
-            return refuse(format!("places {from} to {to} in steps of {}", steps[which]), "one place at least, steps forward");
+            return refuse(
+                format!("places {from} to {to} in steps of {}", steps[which]),
+                "one place at least, steps forward",
+            );
         };
         let size = |n: i64| usize::try_from(n).unwrap_or(0);
         made = cut(b, &made, at, [size(from), step, size(to - from).div_ceil(step)])?;
@@ -287,7 +303,7 @@ fn both(b: &mut Builder, left: &Tensor, right: &Tensor) -> Taken<Tensor> {
     match (left.numbers(), right.numbers()) {
         (Some(l), Some(r)) => {
             let sum = l.iter().zip(r).map(|(a, b)| a + b).collect();
-            Ok(Tensor { shape: left.shape.clone(), form: Form::Constant(Arc::new(sum)) })
+            Ok(Tensor::new(left.shape.clone(), Form::Constant(Arc::new(sum))))
         }
         _ => b.added(left, right),
     }

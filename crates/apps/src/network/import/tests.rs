@@ -29,7 +29,8 @@ impl Writer {
     }
 
     fn floats(mut self, name: &str, sides: &[i64], floats: &[f32]) -> Self {
-        let tensor = Tensor { name: name.into(), sides: sides.into(), kind: 1, floats: floats.into(), ..Tensor::default() };
+        let tensor =
+            Tensor { name: name.into(), sides: sides.into(), kind: 1, floats: floats.into(), ..Tensor::default() };
         self.0.initializers.push(tensor);
         self
     }
@@ -107,7 +108,12 @@ fn functions_of_one_tensor_are_one_expression() {
 #[test]
 fn maxima_and_softmax_are_made_of_others() {
     let pool = Writer::new(&[1, 1, 3, 4])
-        .node("MaxPool", &["x"], "y", vec![ints("kernel_shape", &[2, 2]), ints("strides", &[1, 2]), ints("pads", &[0, 1, 1, 1])])
+        .node(
+            "MaxPool",
+            &["x"],
+            "y",
+            vec![ints("kernel_shape", &[2, 2]), ints("strides", &[1, 2]), ints("pads", &[0, 1, 1, 1])],
+        )
         .read()
         .unwrap();
     let x = [1., 9., 2., 3., 4., -5., 6., 7., -8., 8., -1., 0.];
@@ -155,7 +161,12 @@ fn what_cannot_be_run_is_refused_by_its_layer() {
     assert!(text.contains("layer Sign.y (Sign)") && text.contains("jumps"), "{text}");
     let text = Writer::new(&[1, 3]).node("Einsum", &["x"], "y", vec![]).refused();
     assert!(text.contains("(Einsum): an operator that is not known; wanted"), "{text}");
-    assert!(Writer::new(&[1, -1]).node("Relu", &["x"], "y", vec![]).refused().contains("layer x (Input): a dynamic shape, 1×?"));
+    assert!(
+        Writer::new(&[1, -1])
+            .node("Relu", &["x"], "y", vec![])
+            .refused()
+            .contains("layer x (Input): a dynamic shape, 1×?")
+    );
     let nan = Writer::new(&[1, 1]).floats("w", &[1, 1], &[f32::NAN]).node("MatMul", &["x", "w"], "y", vec![]);
     assert!(nan.refused().contains("NaN in w"));
     let both = Writer::new(&[2, 2]).node("Relu", &["x"], "a", vec![]).node("MatMul", &["x", "a"], "y", vec![]);

@@ -64,7 +64,9 @@ pub(super) fn window(
             other => return refuse(format!("auto_pad of {other}"), "NOTSET, VALID, SAME_UPPER or SAME_LOWER"),
         }
         let room = (image[at] + pads[0][at] + pads[1][at]).checked_sub(reach);
-        let Some(room) = room else { return refuse("a kernel larger than its image", "a smaller one, or more padding") };
+        let Some(room) = room else {
+            return refuse("a kernel larger than its image", "a smaller one, or more padding");
+        };
         result[at] = if ceil { room.div_ceil(steps[1]) } else { room / steps[1] } + 1;
         // A window that would begin behind the image is left out.
         if (result[at] - 1) * steps[1] >= image[at] + pads[0][at] {
@@ -134,7 +136,11 @@ pub(super) fn average_pool(builder: &mut Builder, attributes: Attributes<'_>, x:
 }
 
 /// A batch norm as a factor and a constant for each channel.
-pub(super) fn batch_norm(builder: &mut Builder, attributes: Attributes<'_>, inputs: &[Option<Tensor>]) -> Taken<Tensor> {
+pub(super) fn batch_norm(
+    builder: &mut Builder,
+    attributes: Attributes<'_>,
+    inputs: &[Option<Tensor>],
+) -> Taken<Tensor> {
     let [Some(x), Some(gamma), Some(beta), Some(mean), Some(variance)] = inputs else {
         return refuse(format!("{} inputs", inputs.len()), "five: data, scale, shift, mean and variance");
     };
@@ -144,8 +150,13 @@ pub(super) fn batch_norm(builder: &mut Builder, attributes: Attributes<'_>, inpu
         return refuse("statistics that are no constants", "a network in evaluation mode");
     };
     let channels = x.shape.get(1).copied().unwrap_or(1);
-    if [gamma, beta, mean, variance].iter().any(|list| list.len() != channels) || attributes.int("training_mode", 0) != 0 {
-        return refuse(format!("{} statistics for a tensor of {:?}", gamma.len(), x.shape), "one a channel, not in training mode");
+    if [gamma, beta, mean, variance].iter().any(|list| list.len() != channels)
+        || attributes.int("training_mode", 0) != 0
+    {
+        return refuse(
+            format!("{} statistics for a tensor of {:?}", gamma.len(), x.shape),
+            "one a channel, not in training mode",
+        );
     }
     if let Some(v) = variance.iter().find(|v| !(**v + epsilon > 0.0)) {
         return refuse(format!("a variance of {v}"), "no negative one");
@@ -193,7 +204,9 @@ pub(super) fn matmul(builder: &mut Builder, a: &Tensor, b: &Tensor) -> Taken<Ten
             let (lead, trail) = (lead.iter().product(), *trail);
             builder.linear(b, Linear::Dense { lead, rows, columns, trail, transposed: false, weights }, shape)
         }
-        (None, None) => refuse("a product of two encrypted tensors", "one of them constant (attention is not built yet)"),
+        (None, None) => {
+            refuse("a product of two encrypted tensors", "one of them constant (attention is not built yet)")
+        }
     }
 }
 

@@ -214,7 +214,8 @@ mod tests {
 
         fn node(&mut self, operator: &str, inputs: &[&str], result: &str, attributes: Vec<Attribute>) {
             let inputs = inputs.iter().map(|&name| name.into()).collect();
-            let node = Node { inputs, outputs: vec![result.into()], operator: operator.into(), attributes, ..Node::default() };
+            let node =
+                Node { inputs, outputs: vec![result.into()], operator: operator.into(), attributes, ..Node::default() };
             self.0.nodes.push(node);
         }
 
