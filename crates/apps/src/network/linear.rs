@@ -83,7 +83,8 @@ impl Window {
     fn sizes(&self) -> Option<[usize; 2]> {
         let Self { channels, groups, image, kernel, strides, dilations, result, pads } = self;
         let positive = [channels, image, kernel, strides, dilations, result].into_iter().flatten().all(|&n| n > 0);
-        let bounded = kernel.iter().chain(strides).chain(dilations).chain(pads).all(|&n| n < 1 << 16);
+        let bounded = kernel.iter().chain(strides).chain(dilations).chain(pads).all(|&n| n < 1 << 16)
+            && image.iter().chain(channels).chain(result).all(|&n| n < 1 << 25);
         let shared = *groups > 0 && channels.iter().all(|c| c.is_multiple_of(*groups));
         // Every window begins in the image or its padding, which is no longer than a filter.
         let inside =
@@ -93,8 +94,8 @@ impl Window {
         Some([size(channels[0], *image)?, size(channels[1], *result)?])
     }
 
-    fn weights(&self) -> usize {
-        self.channels[1] * (self.channels[0] / self.groups) * self.kernel[0] * self.kernel[1]
+    fn weights(&self) -> Option<usize> {
+        product([self.channels[1], self.channels[0] / self.groups, self.kernel[0], self.kernel[1]])
     }
 
     /// The pixels that an output reads of the first channel of its group: tap and element; and that group's number.
@@ -185,7 +186,9 @@ impl Linear {
     pub fn sizes(&self, lengths: &[usize]) -> Option<[usize; 2]> {
         let has = |weights: &usize, count: usize| lengths.get(*weights) == Some(&count);
         let sizes = match self {
-            Self::Convolution { window, weights } => window.sizes().filter(|_| has(weights, window.weights()))?,
+            Self::Convolution { window, weights } => {
+                window.sizes().filter(|_| window.weights().is_some_and(|count| has(weights, count)))?
+            }
             Self::Mean { window, .. } => window
                 .sizes()
                 .filter(|_| window.channels[0] == window.channels[1] && window.groups == window.channels[0])?,

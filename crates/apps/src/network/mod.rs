@@ -5,7 +5,7 @@
 //! Stays out: rotation and bootstrapping of ciphertexts (`limbwise`), the choice of a configuration (`runtime`).
 //!
 //! Read in this order: [`linear`], [`function`], [`skeleton`] (a network), [`import`] (from a file), [`calibration`],
-//! [`activation`] (polynomials), [`layout`], [`map`](mod@map), [`levels`], [`encrypted`], [`client`]. `README.md` beside this file
+//! [`activation`] (polynomials), [`layout`], [`map`](mod@map), [`levels`], [`inference`], [`encrypted`], [`client`]. `README.md` beside this file
 //! has the choices.
 
 pub mod activation;
@@ -14,6 +14,7 @@ pub mod client;
 pub mod encrypted;
 pub mod function;
 pub mod import;
+pub mod inference;
 pub mod layout;
 pub mod levels;
 pub mod linear;
@@ -22,7 +23,8 @@ mod minimax;
 pub mod options;
 pub mod skeleton;
 
-pub use encrypted::{Inference, Planned};
+pub use encrypted::Planned;
+pub use inference::Inference;
 pub use skeleton::{Network, Skeleton};
 
 /// Why a network cannot be planned.

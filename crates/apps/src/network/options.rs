@@ -1,10 +1,11 @@
 //! Options of `network`.
 
 use super::{
-    Inference, Network, NetworkError, Planned, calibration, client::NetworkClient, encrypted::Outline, import,
+    Inference, Network, NetworkError, Planned, calibration, client::NetworkClient, import, inference::Outline,
 };
 use crate::{
     data::load_array,
+    floor::REAL_BYTES,
     linear::{data::generated, layer::Model},
     options::{
         NumberRange, ROTATIONS, StorageArgs, absolute, choice, key_forms, margin, mistake, named_params, number_range,
@@ -154,6 +155,14 @@ impl Workload for NetworkArgs {
         described.bootstrapping = way.bootstrapping.or(described.bootstrapping);
     }
 
+    fn least_bytes(described: &Inference, _: &Params) -> u64 {
+        described
+            .network
+            .weights
+            .iter()
+            .fold(0, |sum: u64, &count| sum.saturating_add(REAL_BYTES.saturating_mul(count as u64)))
+    }
+
     fn server_model(_: &Inference, [file, _]: [Option<&Path>; 2]) -> Refusable<Option<Model>> {
         let graph = file.map(import::load).transpose()?.map(Arc::new);
         Ok(Some(Model { graph, ..Model::default() }))
@@ -169,7 +178,7 @@ impl Workload for NetworkArgs {
     }
 
     fn client_model(data: &NetworkData, of: &Inference) -> Refusable<Option<Model>> {
-        Self::server_model(of, [Some(&data.model), None])
+        if Self::has_model(data) { Self::server_model(of, [Some(&data.model), None]) } else { Ok(None) }
     }
 
     fn has_model(data: &NetworkData) -> bool {

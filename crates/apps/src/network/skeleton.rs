@@ -59,7 +59,9 @@ pub struct Network {
 
 const MOST_VALUES: usize = 1 << 14;
 const MOST_SIZE: usize = 1 << 24;
+const MOST_TOTAL: usize = 1 << 27;
 const MOST_WEIGHTS: usize = 1 << 28;
+const MOST_CHAIN: usize = 256;
 const MOST_ENTRIES: u64 = 1 << 33;
 
 /// In the place of a weight of zero, and nothing in any encoding.
@@ -110,12 +112,13 @@ impl Skeleton {
         if self.outputs.is_empty() || self.outputs.iter().any(|&at| at >= self.values.len()) {
             return refuse(format!("the outputs {:?}", self.outputs));
         }
-        let (mut total, inputs) = (0_u64, self.inputs().count());
+        let (mut total, mut elements, inputs) = (0_u64, 0_usize, self.inputs().count());
         for (at, value) in self.values.iter().enumerate() {
             let size = value.shape.iter().try_fold(1_usize, |all, &side| all.checked_mul(side));
             let Some(size) = size.filter(|size| (1..=MOST_SIZE).contains(size)) else {
                 return refuse(format!("{} of {:?}", value.name, value.shape));
             };
+            elements += size;
             let known = value.operation.operands().iter().all(|&of| of < at);
             if !known || !self.fits(value, size) || (value.operation == Operation::Input && at >= inputs) {
                 return refuse(format!("{}, whose operands do not fit", value.name));
@@ -123,6 +126,9 @@ impl Skeleton {
             if let Operation::Affine { terms, .. } = &value.operation {
                 total = terms.iter().fold(total, |all, term| all.saturating_add(entries(&term.chain, size)));
             }
+        }
+        if elements > MOST_TOTAL {
+            return refuse(format!("{elements} elements of values"));
         }
         if total > MOST_ENTRIES {
             return refuse(format!("2^{:.1} products with weights", (total as f64).log2()));
@@ -137,6 +143,9 @@ impl Skeleton {
             Operation::Input => true,
             Operation::Affine { terms, bias } => {
                 let term = |term: &Term| {
+                    if term.chain.len() > MOST_CHAIN {
+                        return false;
+                    }
                     let sizes = term.chain.iter().map(|map| map.sizes(&self.weights));
                     let last = sizes.into_iter().try_fold(of(term.of), |size, map| {
                         map.filter(|[inputs, _]| *inputs == size).map(|[_, outputs]| outputs)

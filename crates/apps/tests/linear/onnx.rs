@@ -18,8 +18,9 @@ use std::path::{Path, PathBuf};
 const ALLOWED: f64 = 1.0 / 4096.0;
 
 /// As many levels as a test takes.
-fn params(levels: usize, log_n: u32) -> Params {
-    let mut literal = ParamsLiteral::chain(log_n, 50, 40, levels, (50, 6), 5.min(levels + 1));
+fn params(levels: usize) -> Params {
+    // Five limbs a digit.
+    let mut literal = ParamsLiteral::chain(11, 50, 40, levels, (50, 5), (levels + 1).div_ceil(5));
     literal.insecure = Some(Insecure { reason: "a small ring for a test".into() });
     Params::new(&literal).unwrap()
 }
@@ -44,7 +45,7 @@ fn planned(network: &Network, x: &[f64]) -> Result<Planned, String> {
     };
     let mut refused = String::new();
     for levels in [3, 8, 16, 30, 50] {
-        match Planned::new(&params(levels, 12), inference.clone(), network) {
+        match Planned::new(&params(levels), inference.clone(), network) {
             Ok(program) => return Ok(program),
             Err(e) => refused = e.to_string(),
         }

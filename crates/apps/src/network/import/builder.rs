@@ -35,6 +35,9 @@ pub(super) struct Tensor {
 
 /// Elements of the largest tensor.
 const MOST: usize = 1 << 24;
+/// Elements of all constants that are computed, and products with weights of one operator.
+const MOST_COMPUTED: usize = 1 << 27;
+const MOST_PRODUCTS: u64 = 1 << 32;
 /// Products with weights up to which maps are joined to one; more are cheaper one after another.
 const JOINED: u64 = 1 << 25;
 const MOST_EXPRESSION: usize = 64;
@@ -81,6 +84,8 @@ pub(super) struct Builder {
     weights: Vec<Vec<f64>>,
     /// The name of the layer at work.
     pub(super) layer: String,
+    /// Elements of constants that were computed.
+    computed: usize,
 }
 
 impl Builder {
@@ -200,13 +205,21 @@ impl Builder {
         if map.sizes(&lengths) != Some([tensor.size(), outputs]) {
             return refuse(format!("a tensor of {:?} to one of {shape:?}", tensor.shape), "sizes that fit");
         }
+        let constants = !matches!(tensor.form, Form::Sum { bias: None, .. });
+        self.computed += if constants { outputs } else { 0 };
+        if self.computed > MOST_COMPUTED || entries(std::slice::from_ref(&map), outputs) > MOST_PRODUCTS {
+            return refuse("more computation on constants than any network has", "a graph that is simplified before");
+        }
         let applied = |x: &[f64], weights: &[Vec<f64>]| apply(std::slice::from_ref(&map), weights, outputs, x);
         if let Some(numbers) = tensor.numbers() {
             return Ok(Tensor::constant(shape, applied(numbers, &self.weights)));
         }
         let (mut terms, mut bias) = self.sum(tensor)?;
         let chained = |term: &Term| [&term.chain[..], std::slice::from_ref(&map)].concat();
-        let large = |term: &Term| !term.chain.is_empty() && entries(&chained(term), outputs) > JOINED;
+        let large = |term: &Term| {
+            let chain = &term.chain;
+            !chain.is_empty() && (chain.len() >= 64 || entries(&chained(term), outputs) > JOINED)
+        };
         if terms.iter().any(large) {
             let of = self.value(tensor)?;
             (terms, bias) = (vec![Term { of, chain: Vec::new() }], None);

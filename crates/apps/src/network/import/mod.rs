@@ -18,7 +18,7 @@ mod tests;
 mod windows;
 
 use super::{Network, NetworkError};
-use crate::onnx;
+use crate::{data::DataError, onnx};
 use builder::{Builder, Form, Tensor};
 use prost::Message;
 use std::{
@@ -42,6 +42,8 @@ pub enum ImportError {
     #[error("layer {layer} ({operator}): {got}; wanted {wanted}")]
     Layer { layer: String, operator: String, got: String, wanted: String },
     #[error(transparent)]
+    Data(#[from] DataError),
+    #[error(transparent)]
     Network(#[from] NetworkError),
 }
 
@@ -63,16 +65,15 @@ fn refuse<T>(got: impl Into<String>, wanted: impl Into<String>) -> Taken<T> {
 /// # Errors
 /// [`ImportError`], which names the layer and its operator.
 pub fn load(path: &Path) -> Result<Network, ImportError> {
-    let shown = || path.display().to_string();
-    let failed =
-        |e: &dyn std::error::Error| ImportError::File { path: shown(), got: e.to_string(), wanted: "an ONNX file" };
-    let (file, length) = crate::data::dataset::open_plain(path).map_err(|e| failed(&e))?;
+    let shown = path.display().to_string();
+    let (file, length) = crate::data::dataset::open_plain(path)?;
     if length > MOST_BYTES {
-        return Err(ImportError::File { path: shown(), got: format!("{length} bytes"), wanted: "at most 1 GiB" });
+        return Err(ImportError::File { path: shown, got: format!("{length} bytes"), wanted: "at most 1 GiB" });
     }
     let mut bytes = Vec::new();
-    file.take(MOST_BYTES).read_to_end(&mut bytes).map_err(|e| failed(&e))?;
-    parse(&bytes, &shown())
+    let read = file.take(MOST_BYTES).read_to_end(&mut bytes);
+    read.map_err(|source| DataError::Io { path: path.to_owned(), source })?;
+    parse(&bytes, &shown)
 }
 
 /// The same from bytes; errors name the path.
