@@ -73,7 +73,8 @@ impl NetworkClient {
             for (at, input) in network.skeleton.inputs().enumerate() {
                 let fill = program.fill(at, &sample[begin..begin + input.size()]);
                 begin += input.size();
-                if !(fill <= 1.0) {
+                let inside = fill <= 1.0;
+                if !inside {
                     let got =
                         format!("sample {number} with numbers {fill:.2} times the range of its input {}", input.name);
                     return wrong(got, "numbers inside it: calibrate on more data or with a wider --margin".into());

@@ -77,6 +77,9 @@ pub struct Twin {
 
 impl Planned {
     /// The program of an inference with a network's weights.
+    ///
+    /// # Panics
+    /// Never: every function has its polynomial.
     pub fn new(params: &Params, options: Inference, network: &Network) -> std::result::Result<Self, NetworkError> {
         let outline = Outline::new(params, &options)?;
         let Outline { units, activations, levels, layouts } = outline;
@@ -181,8 +184,7 @@ impl Planned {
 
 fn parts(step: &Step) -> impl Iterator<Item = &Part> {
     let terms = if let Step::Affine { terms, .. } = step { &terms[..] } else { &[] };
-    let of = |(_, packed): &'_ (usize, Packed)| if let Packed::Parts(_) = packed { true } else { false };
-    terms.iter().filter(move |term| of(term)).flat_map(|(_, packed)| match packed {
+    terms.iter().flat_map(|(_, packed)| match packed {
         Packed::Parts(parts) => &parts[..],
         Packed::Factor(_) => &[],
     })
@@ -302,7 +304,11 @@ impl<D: Device> Course<'_, '_, D> {
         }
         let zero = bias.iter().map(|bias| bias.iter().all(|z| z.norm() == 0.0));
         let each = sums.into_iter().zip(bias).zip(zero).map(|((sum, bias), zero)| {
-            let sum = sum.ok_or(limbwise::Error::State)?;
+            // Where nothing is read there is the bias alone.
+            let sum = match sum {
+                Some(sum) => sum,
+                None => auto.scale_to(&self.operand(terms[0].0)?[0], 0.0, level)?.with_slots(period),
+            };
             let sum = if zero { sum } else { auto.add_values(&sum, bias)? };
             Ok(sum.bounded_by(1.0))
         });

@@ -38,7 +38,9 @@ impl Layout {
 
     fn of(places: Vec<u32>, length: usize, slots: usize, raster: Option<Raster>) -> Self {
         let period = length.min(slots);
-        Self { places: Arc::new(places), period, count: length / period, raster }
+        // Ciphertexts behind the last element are left out.
+        let count = places.iter().max().map_or(1, |&last| last as usize / period + 1);
+        Self { places: Arc::new(places), period, count, raster }
     }
 
     /// Channels in blocks of rasters, `gap²` channels a block.

@@ -84,7 +84,8 @@ fn a_network_decrypts_to_its_polynomial_twin() {
     let (results, predicted) = session(&program, &client);
     let conclusion = client.conclude(&results);
     let got = conclusion.found.precision.mean;
-    assert!(got > 14.0 && (got - predicted).abs() < 6.0, "{got:.1} bits, {predicted:.1} expected");
+    // Three scores say little of a mean: they may be much better by chance, and not much worse.
+    assert!(got > 14.0 && got > predicted - 4.0 && got < predicted + 12.0, "{got:.1} bits, {predicted:.1} expected");
     assert!(conclusion.warnings.is_empty(), "{:?}", conclusion.warnings);
     assert_eq!(conclusion.details["same_class_as_clear"], 1);
     let off = conclusion.details["output_error"]["encrypted_to_clear"].as_f64().unwrap();

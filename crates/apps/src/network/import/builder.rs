@@ -78,6 +78,9 @@ pub(super) fn size(shape: &[usize]) -> Taken<usize> {
     }
 }
 
+/// Linear maps of values, and a constant for each element.
+type Sum = (Vec<Term>, Option<Arc<Vec<f64>>>);
+
 #[derive(Default)]
 pub(super) struct Builder {
     values: Vec<Value>,
@@ -180,7 +183,7 @@ impl Builder {
     }
 
     /// A tensor as a sum of linear maps and a constant.
-    pub(super) fn sum(&mut self, tensor: &Tensor) -> Taken<(Vec<Term>, Option<Arc<Vec<f64>>>)> {
+    pub(super) fn sum(&mut self, tensor: &Tensor) -> Taken<Sum> {
         match &tensor.form {
             Form::Constant(numbers) => Ok((Vec::new(), Some(numbers.clone()))),
             Form::Sum { terms, bias } => Ok((terms.clone(), bias.clone())),

@@ -58,7 +58,7 @@ pub(super) fn max_pool(b: &mut Builder, attributes: Attributes<'_>, x: &Tensor) 
     }
     let inside = |at: usize| {
         let last = (window.result[at] - 1) * window.strides[at] + kernel[at];
-        window.pads[at] < kernel[at] && last <= window.image[at] + window.pads[at] + kernel[at] - 1
+        window.pads[at] < kernel[at] && last < window.image[at] + window.pads[at] + kernel[at]
     };
     if !inside(0) || !inside(1) {
         return refuse("windows that lie outside the image", "padding shorter than the kernel");

@@ -51,7 +51,7 @@ pub(super) fn integers(inputs: &[Option<Tensor>], at: usize) -> Taken<Option<Vec
     let Some(Some(tensor)) = inputs.get(at) else { return Ok(None) };
     let whole = |x: &f64| {
         #[expect(clippy::cast_possible_truncation, reason = "bounded one line before")]
-        (x.fract() == 0.0 && x.abs() <= 9e15).then(|| *x as i64)
+        (x.fract() == 0.0 && x.abs() <= 9e15).then_some(*x as i64)
     };
     // "As far as it goes" is the largest integer of 64 bits.
     let clamped = |x: &f64| whole(&x.clamp(-9e15, 9e15));

@@ -158,7 +158,8 @@ pub(super) fn batch_norm(
             "one a channel, not in training mode",
         );
     }
-    if let Some(v) = variance.iter().find(|v| !(**v + epsilon > 0.0)) {
+    let positive = |v: &f64| v + epsilon > 0.0;
+    if let Some(v) = variance.iter().find(|v| !positive(v)) {
         return refuse(format!("a variance of {v}"), "no negative one");
     }
     let factors: Vec<f64> = gamma.iter().zip(variance).map(|(g, v)| g / (v + epsilon).sqrt()).collect();
