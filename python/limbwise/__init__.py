@@ -12,7 +12,7 @@ The two sides of one computation: :func:`ckks` makes a context that owns both; i
 
 from typing import TYPE_CHECKING, Any
 
-from limbwise import cluster, errors, tfhe
+from limbwise import cluster, errors, nn, tfhe
 from limbwise._limbwise import Params, __version__
 from limbwise._reports import progress
 from limbwise._workloads import ClientFiles, Run, ServerFiles, Workload, WorkloadRecording, run, workload, workloads
@@ -123,6 +123,7 @@ __all__ = [
     "maximum",
     "median",
     "minimum",
+    "nn",
     "plan",
     "poly",
     "presets",

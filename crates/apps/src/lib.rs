@@ -7,6 +7,7 @@
 //! [`way`] (configurations), [`workload`] (options, description, data), [`registry`] (the list), [`words`] (workloads
 //! by name), [`options`], [`description`], [`data`] (loaders). CKKS: [`logreg`], [`helr`], [`linear`], [`lola`],
 //! [`bootstrap`], [`resnet`], [`sort`], [`heir`]. TFHE: [`pbs`], [`gates`], [`nn`]. BGV: [`bgv_mul`], [`bgv_table`], [`ntt`].
+//! [`bootstrap`], [`resnet`], [`network`], [`sort`]. TFHE: [`pbs`], [`gates`], [`nn`]. BGV: [`bgv_mul`], [`bgv_table`], [`ntt`].
 //! CKKS and TFHE: [`query`].
 
 #![expect(missing_docs, clippy::missing_errors_doc, reason = "docs stand where name and type do not say it all")]
@@ -26,8 +27,10 @@ pub mod helr;
 pub mod linear;
 pub mod logreg;
 pub mod lola;
+pub mod network;
 pub mod nn;
 pub mod ntt;
+mod onnx;
 pub mod options;
 pub mod pbs;
 pub mod program;

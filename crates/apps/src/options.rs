@@ -13,14 +13,17 @@ use limbwise::{
     bgv::{self, BgvParams},
     bridge::{self, BridgeParams},
     ckks::{BootstrapPlan, PlaintextForm, Strategy, bootstrap::Rotations},
+    finite,
     params::{CHANGEABLE, ChangeableField, Params, ParamsError, ParamsLiteral, presets::preset},
     rlwe::KeyForm,
     scheme::{Bgv, Bridged, Ckks, Scheme, Tfhe},
     tfhe::{self, TfheParams},
 };
+use serde::{Deserialize, Serialize};
 use std::{
     fs::File,
     io::Read as _,
+    ops::RangeInclusive,
     path::{Path, PathBuf},
 };
 
@@ -305,6 +308,31 @@ pub fn check_preset(scheme: &str, name: &str) -> Refusable<()> {
 
 pub fn named_bgv(name: &str) -> Refusable<BgvParams> {
     params_named::<Bgv>(name)
+}
+
+/// Images or rows of a file by number, from 1: `5`, or `3-7`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct NumberRange(pub RangeInclusive<usize>);
+
+/// The parser of such numbers.
+pub fn number_range(text: &str) -> Result<NumberRange, String> {
+    let wanted = || "wanted how many, or numbers from 1 as in 3-7".to_owned();
+    let number =
+        |part: &str| part.trim().parse::<usize>().ok().filter(|n| (1..=1 << 20).contains(n)).ok_or_else(wanted);
+    match text.split_once('-') {
+        None => Ok(NumberRange(1..=number(text)?)),
+        Some((from, to)) => {
+            let (from, to) = (number(from)?, number(to)?);
+            if from <= to { Ok(NumberRange(from..=to)) } else { Err(wanted()) }
+        }
+    }
+}
+
+/// The parser of a ratio of a range to what was measured.
+pub fn margin(text: &str) -> Result<f64, String> {
+    let factor = finite::parse(text).ok().filter(|x| (1.0..=100.0).contains(x));
+    factor.ok_or_else(|| "wanted a factor from 1 to 100; 1.5 to 2 is usual".into())
 }
 
 #[cfg(test)]

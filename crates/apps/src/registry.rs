@@ -17,6 +17,7 @@ use crate::{
     linear::{layer::Model, options::LinearArgs},
     logreg::options::LogregArgs,
     lola::options::LolaArgs,
+    network::options::NetworkArgs,
     nn::options::NnArgs,
     ntt::options::NttArgs,
     options::mistake,
@@ -558,6 +559,7 @@ workloads! {
         Lola(LolaArgs) = "lola", "lola";
         Helr(HelrArgs) = "helr", "helr";
         Resnet(ResnetArgs) = "resnet20", "resnet";
+        Network(NetworkArgs) = "network", "network";
         Sort(SortArgs) = "sort", "sort";
         Heir(HeirArgs) = "heir", "heir";
         Similarity(SimilarityArgs) = "similarity", "similarity";

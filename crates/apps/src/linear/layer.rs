@@ -87,6 +87,8 @@ pub struct Model {
     pub network: Option<std::sync::Arc<crate::resnet::Network>>,
     /// The network of `nn20`, `nn50` and `nn100`.
     pub digits: Option<std::sync::Arc<crate::nn::Network>>,
+    /// The network of `network`.
+    pub graph: Option<std::sync::Arc<crate::network::Network>>,
 }
 
 impl Model {
@@ -98,6 +100,10 @@ impl Model {
         for network in [self.network.as_ref().map(|n| format!("{n:?}")), self.digits.as_ref().map(|n| format!("{n:?}"))]
         {
             network.iter().for_each(|text| add(text.as_bytes()));
+        }
+        if let Some(graph) = &self.graph {
+            add(format!("{:?}", graph.skeleton).as_bytes());
+            graph.weights.iter().flatten().for_each(|x| add(&x.to_le_bytes()));
         }
     }
 }

@@ -9,7 +9,10 @@ use super::{
 };
 use crate::{
     linear::layer::Model,
-    options::{ROTATIONS, StorageArgs, absolute, choice, key_forms, mistake, named_params, one, strategy},
+    options::{
+        NumberRange as Numbers, ROTATIONS, StorageArgs, absolute, choice, key_forms, margin, mistake, named_params,
+        number_range as numbers, one, strategy,
+    },
     way::Way,
     workload::{Built, Named, Refusable, Workload},
 };
@@ -25,28 +28,9 @@ use limbwise::{
 };
 use serde::{Deserialize, Serialize};
 use std::{
-    ops::RangeInclusive,
     path::{Path, PathBuf},
     sync::Arc,
 };
-
-/// Images of a file by number, from 1: `5`, or `3-7`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(transparent)]
-struct Numbers(RangeInclusive<usize>);
-
-fn numbers(text: &str) -> Result<Numbers, String> {
-    let wanted = || "wanted how many, or numbers from 1 as in 3-7".to_owned();
-    let number =
-        |part: &str| part.trim().parse::<usize>().ok().filter(|n| (1..=1 << 20).contains(n)).ok_or_else(wanted);
-    match text.split_once('-') {
-        None => Ok(Numbers(1..=number(text)?)),
-        Some((from, to)) => {
-            let (from, to) = (number(from)?, number(to)?);
-            if from <= to { Ok(Numbers(from..=to)) } else { Err(wanted()) }
-        }
-    }
-}
 
 /// What is encrypted: the client's business.
 #[derive(Clone, Debug, Args, Serialize, Deserialize)]
@@ -253,11 +237,6 @@ fn kept(form: PlaintextForm) -> PlaintextForm {
 fn same(a: &Path, b: &Path) -> bool {
     let resolved = |path: &Path| std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     resolved(a) == resolved(b)
-}
-
-fn margin(text: &str) -> Result<f64, String> {
-    let factor = finite::parse(text).ok().filter(|x| (1.0..=100.0).contains(x));
-    factor.ok_or_else(|| "wanted a factor from 1 to 100; 1.5 to 2 is usual".into())
 }
 
 fn relu(text: &str) -> Result<ReluChoice, String> {

@@ -5,4 +5,8 @@ mod encrypted;
 #[cfg(test)]
 mod lola;
 #[cfg(test)]
+mod network;
+#[cfg(test)]
+mod onnx;
+#[cfg(test)]
 mod resnet;

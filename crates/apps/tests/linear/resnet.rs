@@ -22,7 +22,7 @@ use std::sync::Arc;
 type Dev = Checked<Cpu>;
 
 /// Two user levels more than an activation of degrees 7 and 7 and a convolution take.
-fn params() -> Params {
+pub(crate) fn params() -> Params {
     let eval_mod = EvalModLiteral { range: 16, degree: 31, double_angles: 3, sine: Sine::Exponential { harmonics: 2 } };
     let mut literal = ParamsLiteral::chain(11, 50, 40, 0, (50, 6), 5);
     let bits = [32; 2].iter().chain(&[40; 10]).copied().map(|b| vec![PrimeChoice::Bits(b)]);

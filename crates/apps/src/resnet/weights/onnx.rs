@@ -8,78 +8,11 @@
 use super::{KERNEL, Norm, Origin};
 use crate::{
     data::DataError,
+    onnx::{FLOAT, Model, Node, Tensor},
     resnet::network::{Architecture, Network, Step, Weights},
 };
 use prost::Message;
 use std::{collections::HashMap, path::Path};
-
-/// Numbers of fields are those of `onnx.proto`.
-#[derive(Clone, PartialEq, Message)]
-struct Model {
-    #[prost(message, optional, tag = "7")]
-    graph: Option<Graph>,
-    #[prost(message, repeated, tag = "14")]
-    metadata: Vec<Entry>,
-}
-
-#[derive(Clone, PartialEq, Message)]
-struct Entry {
-    #[prost(string, tag = "1")]
-    key: String,
-    #[prost(string, tag = "2")]
-    value: String,
-}
-
-#[derive(Clone, PartialEq, Message)]
-struct Graph {
-    #[prost(message, repeated, tag = "1")]
-    nodes: Vec<Node>,
-    #[prost(message, repeated, tag = "5")]
-    initializers: Vec<Tensor>,
-}
-
-#[derive(Clone, PartialEq, Message)]
-struct Node {
-    #[prost(string, repeated, tag = "1")]
-    inputs: Vec<String>,
-    #[prost(string, repeated, tag = "2")]
-    outputs: Vec<String>,
-    #[prost(string, tag = "4")]
-    operator: String,
-    #[prost(message, repeated, tag = "5")]
-    attributes: Vec<Attribute>,
-}
-
-#[derive(Clone, PartialEq, Message)]
-struct Attribute {
-    #[prost(string, tag = "1")]
-    name: String,
-    #[prost(float, tag = "2")]
-    float: f32,
-    #[prost(int64, tag = "3")]
-    int: i64,
-    #[prost(message, optional, tag = "5")]
-    tensor: Option<Tensor>,
-    #[prost(int64, repeated, tag = "8")]
-    ints: Vec<i64>,
-}
-
-#[derive(Clone, PartialEq, Message)]
-struct Tensor {
-    #[prost(int64, repeated, tag = "1")]
-    sides: Vec<i64>,
-    #[prost(int32, tag = "2")]
-    kind: i32,
-    #[prost(float, repeated, tag = "4")]
-    floats: Vec<f32>,
-    #[prost(string, tag = "8")]
-    name: String,
-    #[prost(bytes = "vec", tag = "9")]
-    raw: Vec<u8>,
-}
-
-/// ONNX's number for 32-bit floats.
-const FLOAT: i32 = 1;
 
 /// Operators that move values, make constants of shapes, or take means: they have no weights.
 const WITHOUT_WEIGHTS: [&str; 17] = [
@@ -162,18 +95,7 @@ impl Walk<'_> {
         if tensor.kind != FLOAT {
             return self.origin.refused(format!("{name} of ONNX's type {}", tensor.kind), "32-bit floats (1)");
         }
-        let word = |bytes: &[u8]| f64::from(f32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]));
-        let numbers: Vec<f64> = match tensor.floats.is_empty() {
-            true => tensor.raw.chunks_exact(4).map(word).collect(),
-            false => tensor.floats.iter().map(|&x| x.into()).collect(),
-        };
-        let sides: Option<Vec<usize>> = tensor.sides.iter().map(|&side| usize::try_from(side).ok()).collect();
-        let sides = sides.unwrap_or_default();
-        if sides.iter().try_fold(1_usize, |product, &side| product.checked_mul(side)) != Some(numbers.len()) {
-            let got = format!("{} numbers for {name} of {:?}", numbers.len(), tensor.sides);
-            return self.origin.refused(got, "all of them, inside the file");
-        }
-        Ok((sides, self.origin.finite(name, numbers)?))
+        tensor.numbers().or_else(|(got, wanted)| self.origin.refused(got, wanted))
     }
 
     /// The numbers of a vector of a known length.
@@ -266,15 +188,10 @@ impl Walk<'_> {
     }
 }
 
-impl Node {
-    fn attribute(&self, name: &str) -> Option<&Attribute> {
-        self.attributes.iter().find(|a| a.name == name)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::onnx::{Attribute, Entry, Graph};
 
     fn attribute(name: &str, int: i64, ints: &[i64]) -> Attribute {
         Attribute { name: name.into(), int, ints: ints.to_vec(), ..Attribute::default() }
@@ -297,7 +214,9 @@ mod tests {
 
         fn node(&mut self, operator: &str, inputs: &[&str], result: &str, attributes: Vec<Attribute>) {
             let inputs = inputs.iter().map(|&name| name.into()).collect();
-            self.0.nodes.push(Node { inputs, outputs: vec![result.into()], operator: operator.into(), attributes });
+            let node =
+                Node { inputs, outputs: vec![result.into()], operator: operator.into(), attributes, ..Node::default() };
+            self.0.nodes.push(node);
         }
 
         /// A convolution; with its batch norm or one that an exporter has folded.
@@ -337,7 +256,7 @@ mod tests {
     fn read(graph: Graph) -> Result<Network, DataError> {
         let entry = |key: &str, value: &str| Entry { key: key.into(), value: value.into() };
         let metadata = vec![entry("input_mean", "0.1,0.2,0.3"), entry("input_std", "1,1,2")];
-        parse(&Model { graph: Some(graph), metadata }.encode_to_vec(), Path::new("some.onnx"), 8)
+        parse(&Model { graph: Some(graph), metadata, ..Model::default() }.encode_to_vec(), Path::new("some.onnx"), 8)
     }
 
     #[test]

@@ -1,0 +1,282 @@
+//! Polynomials in the place of functions, by a wanted error: a series, or for `max(x, 0)` a composed sign.
+//!
+//! Values are in units: a value x is `middle + half·u` with u in [−1, 1]. A polynomial takes u and gives its function in
+//! units of the function's largest value. Of all polynomials that come within the error the one of least depth is taken,
+//! and of these the one of the least degree.
+
+use super::{NetworkError, function::Expression, minimax::minimax};
+use limbwise::{
+    Result,
+    ckks::{
+        Auto, Ciphertext, Series,
+        chebyshev::depth,
+        functions::{Composed, Fit, SignPlan},
+    },
+};
+use limbwise_device::Device;
+
+/// How a value's numbers lie in slots.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Unit {
+    pub middle: f64,
+    pub half: f64,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Form {
+    Series(Series),
+    /// `line·u ± u·step(u)`: a function that is straight on both sides of zero.
+    Sign {
+        step: Composed,
+        line: f64,
+        falls: bool,
+    },
+}
+
+/// A polynomial on [−1, 1].
+#[derive(Clone, Debug, PartialEq)]
+pub struct Activation {
+    form: Form,
+    /// The unit of its result; values in it are in [−1, 1].
+    pub unit: Unit,
+    /// Largest error, in units of the result.
+    pub error: f64,
+}
+
+const MOST_DEPTH: usize = 8;
+const POINTS: u32 = 4096;
+
+/// A point of the grid on [−1, 1].
+fn point(at: u32) -> f64 {
+    2.0 * f64::from(at) / f64::from(POINTS) - 1.0
+}
+
+impl Activation {
+    /// For a function of a value in units, with this error for each unit of its largest result.
+    ///
+    /// # Errors
+    /// [`NetworkError::Domain`] or [`NetworkError::Polynomial`], which name the layer.
+    pub fn new(
+        layer: &str,
+        expression: &Expression,
+        unit: Unit,
+        error: f64,
+    ) -> std::result::Result<Self, NetworkError> {
+        let f = |u: f64| expression.evaluate(unit.middle + unit.half * u);
+        let (from, to) = (unit.middle - unit.half, unit.middle + unit.half);
+        let samples: Vec<f64> = (0..=POINTS).map(|at| f(point(at))).collect();
+        let function = expression.text();
+        if samples.iter().any(|y| !y.is_finite()) {
+            return Err(NetworkError::Domain { layer: layer.into(), function, from, to });
+        }
+        let largest = samples.iter().fold(1e-12, |most: f64, y| most.max(y.abs()));
+        let g = |u: f64| f(u) / largest;
+        let series = (1..=MOST_DEPTH).find_map(|levels| within(&g, levels, error));
+        let sign = sides(&f, &samples).and_then(|sides| Bent::new(sides, largest, error));
+        let shallow = |fit: &Fit, bent: &Bent| depth_of(&fit.series) <= bent.step.depth() + 1;
+        let (form, reached) = match (series, sign) {
+            (Some(fit), Some(bent)) if shallow(&fit, &bent) => (Form::Series(fit.series), fit.error),
+            (_, Some(bent)) => {
+                let Bent { step, line, falls, half, reached } = bent;
+                // The unit that spares a factor; the margin of its argument keeps it from being filled.
+                let unit = Unit { middle: 0.0, half };
+                return Ok(Self { form: Form::Sign { step, line, falls }, unit, error: reached });
+            }
+            (Some(fit), None) => (Form::Series(fit.series), fit.error),
+            (None, None) => {
+                let degree = (1 << MOST_DEPTH) - 1;
+                let reached = Fit::new(g, -1.0, 1.0, degree).error;
+                let (degree, wanted) = (degree as usize, error);
+                let layer = layer.into();
+                return Err(NetworkError::Polynomial { layer, function, from, to, degree, reached, wanted });
+            }
+        };
+        // What overshoots stays in the unit.
+        let room = 1.0 + reached;
+        Ok(Self { form: form.shrunk(room), unit: Unit { middle: 0.0, half: largest * room }, error: reached / room })
+    }
+
+    pub fn depth(&self) -> usize {
+        match &self.form {
+            Form::Series(series) => depth_of(series),
+            Form::Sign { step, .. } => step.depth() + 1,
+        }
+    }
+
+    /// As people name it.
+    pub fn text(&self) -> String {
+        match &self.form {
+            Form::Series(series) => format!("degree {}", series.coefficients.len() - 1),
+            Form::Sign { step, .. } => format!("a sign of depth {}", step.depth()),
+        }
+    }
+
+    /// Its value for an argument in units, in units.
+    pub fn evaluate(&self, u: f64) -> f64 {
+        match &self.form {
+            Form::Series(series) => series.evaluate(u),
+            Form::Sign { step, line, falls } => {
+                let bend = u * step.evaluate(u);
+                line * u + if *falls { -bend } else { bend }
+            }
+        }
+    }
+
+    /// Its values on slots in [−1, 1], settled.
+    pub fn apply<D: Device>(&self, auto: &Auto<'_, D>, u: &Ciphertext<D>) -> Result<Ciphertext<D>> {
+        let value = match &self.form {
+            Form::Series(series) => auto.settle(&auto.chebyshev_unit(u, &series.coefficients)?)?,
+            // The plan of levels has bootstrapped before, where that was needed.
+            Form::Sign { step, line, falls } => {
+                let bend = step.times_argument(auto, u, &|x, _| auto.settle(x))?;
+                let bend = if *falls { auto.eval.negate(&bend) } else { bend };
+                if line.abs() > 0.0 { auto.add(&bend, &auto.scale_to(u, *line, bend.level)?)? } else { bend }
+            }
+        };
+        Ok(value.bounded_by(1.0))
+    }
+}
+
+impl Form {
+    fn shrunk(self, room: f64) -> Self {
+        match self {
+            Self::Series(series) => {
+                let coefficients = series.coefficients.iter().map(|c| c / room).collect();
+                Self::Series(Series { coefficients, ..series })
+            }
+            sign @ Self::Sign { .. } => sign,
+        }
+    }
+}
+
+fn depth_of(series: &Series) -> usize {
+    depth(series.coefficients.len() - 1)
+}
+
+/// The series of the least degree of this depth within an error, if there is one.
+fn within(g: &impl Fn(f64) -> f64, levels: usize, error: f64) -> Option<Fit> {
+    let (least, most) = (1_u32 << (levels - 1), (1_u32 << levels) - 1);
+    let interpolated = |degree: u32| cleaned(Fit::new(g, -1.0, 1.0, degree), g);
+    // Interpolation is as good as any for smooth functions; with a kink the best polynomial is several times nearer.
+    let smooth = interpolated(most).error <= error;
+    let good = |degree: u32| {
+        let degree = degree | 1;
+        let fit = interpolated(degree);
+        let nearer = !smooth && fit.error > error && fit.error <= 8.0 * error;
+        let fit = if nearer { cleaned(minimax(g, degree as usize, fit), g) } else { fit };
+        Some(fit).filter(|fit| fit.error <= error)
+    };
+    let best = good(most)?;
+    // Errors fall with the degree, nearly: halve what is left.
+    let (mut low, mut high, mut found) = (least, most, best);
+    while low < high {
+        let middle = low.midpoint(high);
+        match good(middle) {
+            Some(fit) => (high, found) = (middle, fit),
+            None => low = middle + 1,
+        }
+    }
+    Some(found)
+}
+
+/// Without coefficients that are nothing but rounding, which cost products.
+fn cleaned(mut fit: Fit, g: &impl Fn(f64) -> f64) -> Fit {
+    let coefficients = &mut fit.series.coefficients;
+    let most = coefficients.iter().fold(0.0, |most: f64, c| most.max(c.abs()));
+    coefficients.iter_mut().filter(|c| c.abs() < 1e-11 * most).for_each(|c| *c = 0.0);
+    while coefficients.len() > 2 && coefficients.last() == Some(&0.0) {
+        coefficients.pop();
+    }
+    fit.error = (0..=POINTS).map(point).map(|u| (fit.series.evaluate(u) - g(u)).abs()).fold(0.0, f64::max);
+    fit
+}
+
+/// The values at −1 and 1 of a function that is straight on both sides of zero, where it is 0.
+fn sides(f: &impl Fn(f64) -> f64, samples: &[f64]) -> Option<[f64; 2]> {
+    let (below, above) = (-f(-1.0), f(1.0));
+    let straight = |(at, y): (u32, &f64)| {
+        let u = point(at);
+        (y - u * if u < 0.0 { below } else { above }).abs() <= 1e-9 * below.abs().max(above.abs())
+    };
+    (0..).zip(samples).all(straight).then_some([below, above])
+}
+
+/// A function that is straight on both sides of zero, by a sign of the least depth.
+struct Bent {
+    step: Composed,
+    line: f64,
+    falls: bool,
+    /// Its unit.
+    half: f64,
+    reached: f64,
+}
+
+impl Bent {
+    /// `below·u + (above − below)·max(u, 0)` within an error for each unit of the largest value. What hardly bends has no
+    /// sign that is worth it.
+    fn new([below, above]: [f64; 2], largest: f64, error: f64) -> Option<Self> {
+        let half = (above - below).abs();
+        (half >= 0.25 * largest).then_some(())?;
+        // What lies in the gap is wrong by half of it at most, and what lies outside by half of the sign's error.
+        let allowed = (2.0 * error * largest / half).min(0.5);
+        let step = Composed::step(&SignPlan::new(allowed, allowed, 4)?);
+        let at = |u: f64| (u * step.evaluate(u) - u.max(0.0)).abs();
+        let reached = (0..=POINTS).map(point).map(at).fold(0.0, f64::max);
+        Some(Self { step, line: below / half, falls: above < below, half, reached })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::network::function::{Joined, Named};
+
+    fn silu() -> Expression {
+        Expression::X.with(Joined::Mul, Expression::X.of(Named::Sigmoid))
+    }
+
+    #[test]
+    fn polynomials_keep_their_error() {
+        let gelu = Expression::X.by(Joined::Mul, std::f64::consts::FRAC_1_SQRT_2).of(Named::Erf);
+        let gelu = gelu.by(Joined::Add, 1.0).by(Joined::Mul, 0.5).with(Joined::Mul, Expression::X);
+        let shifted = Unit { middle: 3.0, half: 2.5 };
+        for (expression, unit, error) in [
+            (silu(), Unit { middle: 0.0, half: 6.0 }, 1e-3),
+            (gelu, Unit { middle: 0.0, half: 4.0 }, 1e-4),
+            (Expression::X.of(Named::Relu), Unit { middle: 0.0, half: 10.0 }, 5e-3),
+            (Expression::X.of(Named::Relu), Unit { middle: 0.0, half: 10.0 }, 2e-4),
+            (Expression::X.of(Named::Abs), Unit { middle: 0.0, half: 3.0 }, 2e-4),
+            (Expression::X.by(Joined::Min, 0.0), Unit { middle: 0.0, half: 3.0 }, 2e-4),
+            (Expression::X.of(Named::Reciprocal), shifted, 1e-3),
+            (Expression::X.by(Joined::Pow, 3.0), shifted, 1e-6),
+        ] {
+            let activation = Activation::new("a", &expression, unit, error).unwrap();
+            let ends = [-1.0, 1.0].map(|u| expression.evaluate(unit.middle + unit.half * u).abs());
+            let largest = ends[0].max(ends[1]);
+            for at in 0..=1000 {
+                let u = f64::from(at) / 500.0 - 1.0;
+                let (wanted, got) = (expression.evaluate(unit.middle + unit.half * u), activation.evaluate(u));
+                assert!(got.abs() <= 1.0 + error, "{} at {u}: {got}", expression.text());
+                let off = (got * activation.unit.half - wanted).abs() / largest;
+                assert!(off <= error * 1.01 + 1e-9, "{} at {u}: {off}", expression.text());
+            }
+        }
+    }
+
+    #[test]
+    fn depth_follows_the_error() {
+        let of = |expression: &Expression, error| {
+            Activation::new("a", expression, Unit { middle: 0.0, half: 5.0 }, error).unwrap()
+        };
+        assert!(of(&silu(), 1e-2).depth() < of(&silu(), 1e-6).depth());
+        let relu = Expression::X.of(Named::Relu);
+        assert_eq!((of(&relu, 0.01).text(), of(&relu, 0.01).depth()), ("degree 14".to_owned(), 4));
+        assert!(of(&relu, 2e-4).text().contains("sign"));
+        let kink = Expression::X.by(Joined::Add, 0.5).of(Named::Abs);
+        let kink = Activation::new("layer 7", &kink, Unit { middle: 0.0, half: 1.0 }, 1e-4);
+        let text = kink.unwrap_err().to_string();
+        assert!(text.contains("layer 7") && text.contains("abs(add(x, 0.5))") && text.contains("255"), "{text}");
+        let log = Activation::new("l", &Expression::X.of(Named::Log), Unit { middle: 0.0, half: 1.0 }, 1e-2);
+        assert!(log.unwrap_err().to_string().contains("no finite value"));
+    }
+}

@@ -1,0 +1,171 @@
+//! The client's side: samples, and the results beside those of the network and of its twin with polynomials.
+
+use super::{
+    Network, NetworkError,
+    encrypted::{Planned, Twin},
+};
+use crate::{
+    client::{Accuracy, Client, Conclusion},
+    family::SlotsFound,
+    program::{Ckks, fields},
+    threads,
+};
+use limbwise::{Complex64, ckks::Precision};
+use serde_json::json;
+
+/// The outputs of one sample in the clear: of the network, and of its twin with the polynomials.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Twins {
+    pub clear: Vec<f64>,
+    pub polynomial: Vec<f64>,
+    /// How far the value that fills its range most does so, and which it is; above 1 it is outside.
+    pub fill: (f64, usize),
+}
+
+impl Twins {
+    fn of(network: &Network, program: &Planned, sample: &[f64]) -> Self {
+        let clear = network.outputs(&network.exact(sample));
+        let values = network.values(sample, &|at, _, x| program.replaced(at, x));
+        let fills = values.iter().enumerate().map(|(at, numbers)| (program.fill(at, numbers), at));
+        let fill = fills.max_by(|a, b| a.0.total_cmp(&b.0)).unwrap_or_default();
+        Self { clear, polynomial: network.outputs(&values), fill }
+    }
+}
+
+fn class(scores: &[f64]) -> usize {
+    (0..scores.len()).max_by(|&a, &b| scores[a].total_cmp(&scores[b])).unwrap_or(0)
+}
+
+/// The data of an inference.
+#[derive(Clone, Debug)]
+pub struct NetworkClient {
+    program: Planned,
+    network: Network,
+    samples: Vec<Vec<f64>>,
+    /// Packed: of each sample the ciphertexts of each input.
+    packed: Vec<Vec<Vec<Vec<Complex64>>>>,
+    /// Classes, if they are known.
+    labels: Vec<usize>,
+}
+
+impl NetworkClient {
+    /// For a program and so many samples as it is for.
+    ///
+    /// # Errors
+    /// [`NetworkError`] for another number of samples, other sizes, or numbers outside the calibrated range of an input.
+    pub fn new(
+        program: &Planned,
+        network: &Network,
+        samples: Vec<Vec<f64>>,
+        labels: Vec<usize>,
+    ) -> Result<Self, NetworkError> {
+        let wrong = |got: String, wanted: String| Err(NetworkError::Shape { what: "the data", got, wanted });
+        let (count, size) = (program.inference().samples, network.skeleton.sample());
+        if samples.len() != count || samples.iter().any(|sample| sample.len() != size) {
+            let got = format!("{} samples of {} numbers", samples.len(), samples.first().map_or(0, Vec::len));
+            return wrong(got, format!("{count} of {size}"));
+        }
+        if !labels.is_empty() && labels.len() != count {
+            return wrong(format!("{} labels", labels.len()), format!("{count}, one a sample"));
+        }
+        for (number, sample) in (1..).zip(&samples) {
+            let mut begin = 0;
+            for (at, input) in network.skeleton.inputs().enumerate() {
+                let fill = program.fill(at, &sample[begin..begin + input.size()]);
+                begin += input.size();
+                let inside = fill <= 1.0;
+                if !inside {
+                    let got =
+                        format!("sample {number} with numbers {fill:.2} times the range of its input {}", input.name);
+                    return wrong(got, "numbers inside it: calibrate on more data or with a wider --margin".into());
+                }
+            }
+        }
+        let packed = samples.iter().map(|sample| program.pack(sample)).collect();
+        Ok(Self { program: program.clone(), network: network.clone(), samples, packed, labels })
+    }
+
+    /// What the twin says of all samples, before any key.
+    pub fn twin(&self) -> Twin {
+        let twins = self.twins();
+        let count = |same: &dyn Fn(usize) -> bool| (0..twins.len()).filter(|&at| same(at)).count();
+        let pairs = || twins.iter().flat_map(|twin| twin.clear.iter().zip(&twin.polynomial));
+        let most = |of: &dyn Fn(&f64, &f64) -> f64| pairs().map(|(a, b)| of(a, b)).fold(0.0, f64::max);
+        let sum: f64 = pairs().map(|(a, b)| (a - b).abs()).sum();
+        let right = |scores: &dyn Fn(usize) -> usize| {
+            count(&|at| scores(at) == self.labels[at]) as f64 / self.labels.len().max(1) as f64
+        };
+        Twin {
+            samples: twins.len(),
+            same_class: count(&|at| class(&twins[at].clear) == class(&twins[at].polynomial)),
+            mean_error: sum / pairs().count().max(1) as f64,
+            largest_error: most(&|a, b| (a - b).abs()),
+            largest_output: most(&|a, _| a.abs()),
+            largest_value_over_range: twins.iter().map(|twin| twin.fill.0).fold(0.0, f64::max),
+            accuracy: (!self.labels.is_empty())
+                .then(|| [right(&|at| class(&twins[at].clear)), right(&|at| class(&twins[at].polynomial))]),
+        }
+    }
+
+    /// The twins of all samples.
+    pub fn twins(&self) -> Vec<Twins> {
+        threads::each(&self.samples, |sample| Twins::of(&self.network, &self.program, sample))
+    }
+}
+
+impl Client for NetworkClient {
+    type Scheme = Ckks;
+
+    fn values(&self, input: usize) -> Vec<Vec<Complex64>> {
+        let [at, ciphertext] = self.program.input(input);
+        self.packed.iter().map(|sample| sample[at][ciphertext].clone()).collect()
+    }
+
+    fn conclude(&self, results: &Vec<Vec<Vec<Complex64>>>) -> Conclusion<Ckks> {
+        let outputs = self.program.read(results);
+        let got: Vec<Vec<f64>> = (0..self.samples.len())
+            .map(|sample| outputs.iter().flat_map(|output| output[sample].iter().copied()).collect())
+            .collect();
+        let twins = self.twins();
+        let count = |same: &dyn Fn(usize) -> bool| (0..got.len()).filter(|&at| same(at)).count();
+        let mean = |a: &dyn Fn(usize) -> Vec<f64>, b: &dyn Fn(usize) -> Vec<f64>| {
+            let all: Vec<f64> = (0..got.len())
+                .flat_map(|at| a(at).into_iter().zip(b(at)).collect::<Vec<_>>())
+                .map(|(x, y)| (x - y).abs())
+                .collect();
+            all.iter().sum::<f64>() / all.len().max(1) as f64
+        };
+        let (encrypted, clear, polynomial) = (
+            |at: usize| got[at].clone(),
+            |at: usize| twins[at].clear.clone(),
+            |at: usize| twins[at].polynomial.clone(),
+        );
+        let worst = twins.iter().map(|twin| twin.fill).max_by(|a, b| a.0.total_cmp(&b.0)).unwrap_or_default();
+        let layer = &self.network.skeleton.values[worst.1].name;
+        let details = json!({
+            "same_class_as_clear": count(&|at| class(&got[at]) == class(&twins[at].clear)),
+            "polynomial_same_class_as_clear": count(&|at| class(&twins[at].polynomial) == class(&twins[at].clear)),
+            "output_error": { "encrypted_to_clear": mean(&encrypted, &clear), "encrypted_to_polynomial": mean(&encrypted, &polynomial), "polynomial_to_clear": mean(&polynomial, &clear) },
+            "largest_value_over_range": worst.0,
+            "fullest_layer": layer,
+        });
+        let outside = twins.iter().filter(|twin| twin.fill.0 > 1.0).count();
+        let warning = (outside > 0).then(|| {
+            format!("{outside} of {} samples have values beyond the calibrated ranges, most in layer {layer}: their results are not to be trusted; calibrate on more data or with a wider --margin", twins.len())
+        });
+        // Units of outputs differ; precision is that of numbers in units of the largest.
+        let flat =
+            |rows: &mut dyn Iterator<Item = &Vec<f64>>| rows.flatten().map(|&x| x.into()).collect::<Vec<Complex64>>();
+        let expected = flat(&mut twins.iter().map(|twin| &twin.polynomial));
+        let right = |class_of: &dyn Fn(usize) -> usize| {
+            count(&|at| class_of(at) == self.labels[at]) as f64 / self.labels.len().max(1) as f64
+        };
+        let accuracy = (!self.labels.is_empty())
+            .then(|| Accuracy { encrypted: right(&|at| class(&got[at])), clear: right(&|at| class(&twins[at].clear)) });
+        Conclusion {
+            found: SlotsFound { precision: Precision::of(&flat(&mut got.iter()), &expected), accuracy },
+            details: fields(details),
+            warnings: warning.into_iter().collect(),
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! Functions of one number: expressions of operators that work value by value, as they follow each other in a graph.
+//!
+//! What works on the values of one tensor alone is one expression, whatever it is made of: SiLU is `x·sigmoid(x)`, GELU
+//! has an error function or a hyperbolic tangent. So one polynomial replaces all of it.
+
+use serde::{Deserialize, Serialize};
+
+/// Operators on one number. Numbers beside them are public.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Named {
+    Relu,
+    Sigmoid,
+    Tanh,
+    Exp,
+    Log,
+    Sqrt,
+    Abs,
+    Erf,
+    Softplus,
+    Softsign,
+    Reciprocal,
+    Sin,
+    Cos,
+}
+
+/// Operators on two.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Joined {
+    Add,
+    Mul,
+    Div,
+    Max,
+    Min,
+    /// The second is a number.
+    Pow,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Expression {
+    /// The argument.
+    X,
+    Number(#[serde(deserialize_with = "limbwise::finite::field")] f64),
+    Of(Named, Box<Expression>),
+    Both(Joined, Box<[Expression; 2]>),
+}
+
+/// `2/√π · ∫ exp(−t²)`: by its series near zero, by a continued fraction beyond.
+fn erf(x: f64) -> f64 {
+    let z = x.abs();
+    let value = if z < 2.5 {
+        let (mut term, mut sum, mut n) = (z, z, 0.0);
+        while term.abs() > 1e-17 * sum.abs() && n < 200.0 {
+            n += 1.0;
+            term *= -z * z / n;
+            sum += term / (2.0 * n + 1.0);
+        }
+        sum * std::f64::consts::FRAC_2_SQRT_PI
+    } else {
+        let fraction = (1..=60).rev().fold(z, |below, k| z + 0.5 * f64::from(k) / below);
+        1.0 - (-z * z).exp() / (fraction * std::f64::consts::PI.sqrt())
+    };
+    value.copysign(x)
+}
+
+impl Named {
+    fn evaluate(self, x: f64) -> f64 {
+        match self {
+            Self::Relu => x.max(0.0),
+            Self::Sigmoid => 1.0 / (1.0 + (-x).exp()),
+            Self::Tanh => x.tanh(),
+            Self::Exp => x.exp(),
+            Self::Log => x.ln(),
+            Self::Sqrt => x.sqrt(),
+            Self::Abs => x.abs(),
+            Self::Erf => erf(x),
+            Self::Softplus => x.max(0.0) + (-x.abs()).exp().ln_1p(),
+            Self::Softsign => x / (1.0 + x.abs()),
+            Self::Reciprocal => 1.0 / x,
+            Self::Sin => x.sin(),
+            Self::Cos => x.cos(),
+        }
+    }
+}
+
+impl Joined {
+    fn evaluate(self, a: f64, b: f64) -> f64 {
+        match self {
+            Self::Add => a + b,
+            Self::Mul => a * b,
+            Self::Div => a / b,
+            Self::Max => a.max(b),
+            Self::Min => a.min(b),
+            Self::Pow => a.powf(b),
+        }
+    }
+}
+
+impl Expression {
+    pub fn of(self, named: Named) -> Self {
+        Self::Of(named, Box::new(self))
+    }
+
+    pub fn with(self, joined: Joined, other: Self) -> Self {
+        Self::Both(joined, Box::new([self, other]))
+    }
+
+    /// With a number on its right.
+    pub fn by(self, joined: Joined, number: f64) -> Self {
+        self.with(joined, Self::Number(number))
+    }
+
+    pub fn evaluate(&self, x: f64) -> f64 {
+        match self {
+            Self::X => x,
+            Self::Number(number) => *number,
+            Self::Of(named, inner) => named.evaluate(inner.evaluate(x)),
+            Self::Both(joined, both) => joined.evaluate(both[0].evaluate(x), both[1].evaluate(x)),
+        }
+    }
+
+    /// Operators and numbers in it.
+    pub fn size(&self) -> usize {
+        1 + match self {
+            Self::X | Self::Number(_) => 0,
+            Self::Of(_, inner) => inner.size(),
+            Self::Both(_, both) => both[0].size() + both[1].size(),
+        }
+    }
+
+    /// The same of another argument.
+    pub fn after(&self, first: &Self) -> Self {
+        match self {
+            Self::X => first.clone(),
+            Self::Number(number) => Self::Number(*number),
+            Self::Of(named, inner) => inner.after(first).of(*named),
+            Self::Both(joined, both) => both[0].after(first).with(*joined, both[1].after(first)),
+        }
+    }
+
+    /// `[a, b]` if it is `a·x + b`.
+    pub fn straight(&self) -> Option<[f64; 2]> {
+        match self {
+            Self::X => Some([1.0, 0.0]),
+            Self::Number(number) => Some([0.0, *number]),
+            Self::Of(..) => None,
+            Self::Both(joined, both) => match (joined, both[0].straight()?, both[1].straight()?) {
+                (Joined::Add, [a, b], [c, d]) => Some([a + c, b + d]),
+                (Joined::Mul, [a, b], [0.0, c]) | (Joined::Mul, [0.0, c], [a, b]) => Some([a * c, b * c]),
+                (Joined::Div, [a, b], [0.0, c]) => Some([a / c, b / c]),
+                (Joined::Pow, line, [0.0, 1.0]) => Some(line),
+                _ => None,
+            },
+        }
+    }
+
+    /// Whether it is the square of its argument.
+    pub fn is_square(&self) -> bool {
+        match self {
+            Self::Both(Joined::Mul, both) => **both == [Self::X, Self::X],
+            Self::Both(Joined::Pow, both) => **both == [Self::X, Self::Number(2.0)],
+            _ => false,
+        }
+    }
+
+    /// Whether it is `max(x, 0)`.
+    pub fn is_relu(&self) -> bool {
+        match self {
+            Self::Of(Named::Relu, inner) => **inner == Self::X,
+            Self::Both(Joined::Max, both) => **both == [Self::X, Self::Number(0.0)],
+            _ => false,
+        }
+    }
+
+    /// As people write it.
+    pub fn text(&self) -> String {
+        match self {
+            Self::X => "x".into(),
+            Self::Number(number) => number.to_string(),
+            Self::Of(named, inner) => format!("{named:?}({})", inner.text()).to_lowercase(),
+            Self::Both(joined, both) => format!("{joined:?}({}, {})", both[0].text(), both[1].text()).to_lowercase(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_error_function_has_its_values() {
+        // [DLMF] table 7.
+        let known = [
+            (0.0, 0.0),
+            (0.5, 0.520_499_877_813),
+            (1.0, 0.842_700_792_950),
+            (2.0, 0.995_322_265_019),
+            (3.0, 0.999_977_909_503),
+        ];
+        for (x, y) in known {
+            assert!((erf(x) - y).abs() < 1e-11 && (erf(-x) + y).abs() < 1e-11, "{x}");
+        }
+        assert!((erf(2.499_999_999) - erf(2.500_000_001)).abs() < 1e-10);
+    }
+
+    #[test]
+    fn expressions_know_lines_squares_and_relus() {
+        let silu = Expression::X.with(Joined::Mul, Expression::X.of(Named::Sigmoid));
+        assert!((silu.evaluate(2.0) - 2.0 / (1.0 + (-2.0f64).exp())).abs() < 1e-15 && silu.straight().is_none());
+        let line = Expression::X.by(Joined::Mul, 3.0).by(Joined::Add, 1.0).by(Joined::Div, 2.0);
+        assert_eq!(line.straight(), Some([1.5, 0.5]));
+        assert!(Expression::X.by(Joined::Pow, 2.0).is_square() && !line.is_square());
+        assert!(Expression::X.of(Named::Relu).is_relu() && Expression::X.by(Joined::Max, 0.0).is_relu());
+        let both = silu.after(&line);
+        assert!((both.evaluate(1.0) - silu.evaluate(2.0)).abs() < 1e-15 && both.size() > silu.size());
+        let text = serde_json::to_string(&both).unwrap();
+        assert_eq!(serde_json::from_str::<Expression>(&text).unwrap(), both);
+    }
+}

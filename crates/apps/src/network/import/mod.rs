@@ -1,0 +1,211 @@
+//! From an ONNX file to a network: shapes inferred, constants folded, what nobody reads cut.
+//!
+//! Nodes are taken in their order. A tensor is a constant, a sum of linear maps that waits for what comes after it, or a
+//! function of a value that does the same; only where something needs it does it become a value of its own. So batch
+//! norms, poolings, paddings and concatenations end in the maps beside them, and functions of one tensor in one
+//! expression. Nothing of a file is trusted: sizes are checked before anything is made of them.
+//!
+//! Read in this order: [`builder`] (tensors and values), `operators` (the list), `windows`, `shapes`, `pointwise`,
+//! `composed`.
+
+mod builder;
+mod composed;
+mod operators;
+mod pointwise;
+mod shapes;
+#[cfg(test)]
+mod tests;
+mod windows;
+
+use super::{Network, NetworkError};
+use crate::{data::DataError, onnx};
+use builder::{Builder, Form, Tensor};
+use prost::Message;
+use std::{
+    collections::{HashMap, HashSet},
+    io::Read,
+    path::Path,
+    sync::Arc,
+};
+
+/// Longest file that is read: a ResNet-50 has 100 MB, a VGG-19 550.
+const MOST_BYTES: u64 = 1 << 30;
+const OLDEST: i64 = 13;
+const MOST_NODES: usize = 1 << 14;
+
+/// Why a file is no network that can be run.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ImportError {
+    #[error("{path}: {got}; wanted {wanted}")]
+    File { path: String, got: String, wanted: &'static str },
+    #[error("layer {layer} ({operator}): {got}; wanted {wanted}")]
+    Layer { layer: String, operator: String, got: String, wanted: String },
+    #[error(transparent)]
+    Data(#[from] DataError),
+    #[error(transparent)]
+    Network(#[from] NetworkError),
+}
+
+/// Of an operator: what is wrong, and what would do.
+#[derive(Debug)]
+struct Refused {
+    got: String,
+    wanted: String,
+}
+
+type Taken<T> = Result<T, Refused>;
+
+fn refuse<T>(got: impl Into<String>, wanted: impl Into<String>) -> Taken<T> {
+    Err(Refused { got: got.into(), wanted: wanted.into() })
+}
+
+/// Reads a network from a file.
+///
+/// # Errors
+/// [`ImportError`], which names the layer and its operator.
+pub fn load(path: &Path) -> Result<Network, ImportError> {
+    let shown = path.display().to_string();
+    let (file, length) = crate::data::dataset::open_plain(path)?;
+    if length > MOST_BYTES {
+        return Err(ImportError::File { path: shown, got: format!("{length} bytes"), wanted: "at most 1 GiB" });
+    }
+    let mut bytes = Vec::new();
+    let read = file.take(MOST_BYTES).read_to_end(&mut bytes);
+    read.map_err(|source| DataError::Io { path: path.to_owned(), source })?;
+    parse(&bytes, &shown)
+}
+
+/// The same from bytes; errors name the path.
+pub fn parse(bytes: &[u8], path: &str) -> Result<Network, ImportError> {
+    let file = |got: String, wanted| ImportError::File { path: path.into(), got, wanted };
+    let wanted = "an ONNX file with the graph of a network";
+    let model = onnx::Model::decode(bytes).map_err(|e| file(e.to_string(), wanted))?;
+    let own = model.operator_sets.iter().find(|set| ["", "ai.onnx"].contains(&&*set.domain));
+    let version = own.map_or(0, |set| set.version);
+    if version < OLDEST {
+        let got = format!("operators of version {version}");
+        return Err(file(got, "version 13 or later (onnx.version_converter makes it)"));
+    }
+    let graph = model.graph.ok_or_else(|| file("no graph".into(), wanted))?;
+    if graph.nodes.len() > MOST_NODES {
+        return Err(file(format!("{} nodes", graph.nodes.len()), "at most 16384"));
+    }
+    Importer::new(&graph, version).network(&graph)
+}
+
+struct Importer<'g> {
+    builder: Builder,
+    tensors: HashMap<String, Tensor>,
+    constants: HashMap<&'g str, &'g onnx::Tensor>,
+    /// How often a tensor is read by nodes that anything comes of.
+    uses: HashMap<&'g str, usize>,
+    needed: HashSet<&'g str>,
+    version: i64,
+}
+
+impl<'g> Importer<'g> {
+    fn new(graph: &'g onnx::Graph, version: i64) -> Self {
+        let constants = graph.initializers.iter().map(|t| (t.name.as_str(), t)).collect();
+        let (mut needed, mut uses): (HashSet<&str>, HashMap<&str, usize>) = (HashSet::new(), HashMap::new());
+        for output in &graph.outputs {
+            needed.insert(&output.name);
+            *uses.entry(&output.name).or_default() += 1;
+        }
+        for node in graph.nodes.iter().rev() {
+            if node.outputs.iter().any(|name| needed.contains(name.as_str())) {
+                for name in node.inputs.iter().filter(|name| !name.is_empty()) {
+                    needed.insert(name);
+                    *uses.entry(name).or_default() += 1;
+                }
+            }
+        }
+        Self { builder: Builder::default(), tensors: HashMap::new(), constants, uses, needed, version }
+    }
+
+    fn network(mut self, graph: &'g onnx::Graph) -> Result<Network, ImportError> {
+        for input in &graph.inputs {
+            if !self.constants.contains_key(input.name.as_str()) {
+                let at = |r: Refused| layer(&input.name, "Input", r);
+                let tensor = self.input(input).map_err(at)?;
+                self.tensors.insert(input.name.clone(), tensor);
+            }
+        }
+        for node in &graph.nodes {
+            if node.outputs.iter().any(|name| self.needed.contains(name.as_str())) {
+                self.step(node)?;
+            }
+        }
+        let mut outputs = Vec::new();
+        for output in &graph.outputs {
+            let tensor = self.tensors.get(&output.name).cloned();
+            let at = |r: Refused| layer(&output.name, "Output", r);
+            let tensor = match tensor {
+                Some(tensor) => tensor,
+                None => refuse("no node makes it", "a graph whose nodes are in order").map_err(at)?,
+            };
+            self.builder.layer = output.name.clone();
+            outputs.push(self.builder.output(&tensor).map_err(at)?);
+        }
+        Ok(self.builder.finish(outputs)?)
+    }
+
+    /// An input of known sides, but for the first, which counts samples if it is not known.
+    fn input(&mut self, input: &onnx::ValueInfo) -> Taken<Tensor> {
+        let tensor = input.kind.as_ref().and_then(|kind| kind.tensor.as_ref());
+        let Some(tensor) = tensor.filter(|tensor| [1, 10, 11].contains(&tensor.kind)) else {
+            return refuse("an input that is no tensor of floats", "a network of 32-bit floats");
+        };
+        let sides = tensor.shape.as_ref().map_or(&[][..], |shape| &shape.sides);
+        let side = |(at, side): (usize, &onnx::Side)| match side.value {
+            Some(value) if value > 0 => usize::try_from(value).ok(),
+            _ => (at == 0).then_some(1),
+        };
+        let shape: Option<Vec<usize>> = sides.iter().enumerate().map(side).collect();
+        let Some(shape) = shape else {
+            let names = sides.iter().map(|s| s.value.map_or("?".into(), |v| v.to_string())).collect::<Vec<_>>();
+            return refuse(
+                format!("a dynamic shape, {}", names.join("×")),
+                "sides that are known, but for the first: export with a sample and no dynamic axes",
+            );
+        };
+        self.builder.input(&input.name, shape)
+    }
+
+    fn step(&mut self, node: &'g onnx::Node) -> Result<(), ImportError> {
+        let names = [&node.name, node.outputs.first().unwrap_or(&node.name)];
+        let named = names.into_iter().find(|name| !name.is_empty()).cloned().unwrap_or_default();
+        self.builder.layer = named.clone();
+        let at = |r: Refused| layer(&named, &node.operator, r);
+        let inputs = node.inputs.iter().map(|name| self.tensor(name)).collect::<Taken<Vec<_>>>().map_err(at)?;
+        let made = operators::apply(&mut self.builder, node, &inputs, self.version).map_err(at)?;
+        for (mut tensor, name) in made.into_iter().zip(&node.outputs) {
+            if tensor.layer.is_empty() {
+                tensor.layer = named.as_str().into();
+            }
+            let often = self.uses.get(name.as_str()).is_some_and(|&count| count > 1);
+            let tensor = if often { self.builder.shared(tensor).map_err(at)? } else { tensor };
+            self.tensors.insert(name.clone(), tensor);
+        }
+        Ok(())
+    }
+
+    /// A node's input; `None` for one that is left out.
+    fn tensor(&self, name: &str) -> Taken<Option<Tensor>> {
+        if name.is_empty() {
+            return Ok(None);
+        }
+        if let Some(tensor) = self.tensors.get(name) {
+            return Ok(Some(tensor.clone()));
+        }
+        let Some(constant) = self.constants.get(name) else {
+            return refuse(format!("the input {name}, which nothing before makes"), "a graph whose nodes are in order");
+        };
+        let (shape, numbers) = constant.numbers().or_else(|(got, wanted)| refuse(got, wanted))?;
+        Ok(Some(Tensor::new(shape, Form::Constant(Arc::new(numbers)))))
+    }
+}
+
+fn layer(layer: &str, operator: &str, Refused { got, wanted }: Refused) -> ImportError {
+    ImportError::Layer { layer: layer.into(), operator: operator.into(), got, wanted }
+}

@@ -1,0 +1,151 @@
+//! The list of operators.
+
+use super::{
+    Taken,
+    builder::{Builder, Tensor},
+    composed, pointwise, refuse, shapes, windows,
+};
+use crate::{network::function::Joined, onnx};
+
+/// The attributes of a node.
+#[derive(Clone, Copy)]
+pub(super) struct Attributes<'n>(pub(super) &'n onnx::Node);
+
+impl<'n> Attributes<'n> {
+    pub(super) fn int(self, name: &str, default: i64) -> i64 {
+        self.0.attribute(name).map_or(default, |a| a.int)
+    }
+
+    pub(super) fn float(self, name: &str, default: f64) -> f64 {
+        self.0.attribute(name).map_or(default, |a| f64::from(a.float))
+    }
+
+    pub(super) fn text(self, name: &str) -> &'n str {
+        self.0.attribute(name).and_then(|a| std::str::from_utf8(&a.text).ok()).unwrap_or("")
+    }
+
+    pub(super) fn ints(self, name: &str) -> Option<&'n [i64]> {
+        self.0.attribute(name).map(|a| &a.ints[..])
+    }
+
+    /// Numbers that are not negative.
+    pub(super) fn sizes(self, name: &str) -> Taken<Option<Vec<usize>>> {
+        let Some(ints) = self.ints(name) else { return Ok(None) };
+        match ints.iter().map(|&x| usize::try_from(x).ok()).collect() {
+            Some(sizes) => Ok(Some(sizes)),
+            None => refuse(format!("{name} of {ints:?}"), "no negative numbers"),
+        }
+    }
+}
+
+/// A node's input that must be there.
+pub(super) fn needed(inputs: &[Option<Tensor>], at: usize) -> Taken<&Tensor> {
+    match inputs.get(at) {
+        Some(Some(tensor)) => Ok(tensor),
+        _ => refuse(format!("no input {at}"), "one"),
+    }
+}
+
+/// The whole numbers of a constant input.
+pub(super) fn integers(inputs: &[Option<Tensor>], at: usize) -> Taken<Option<Vec<i64>>> {
+    let Some(Some(tensor)) = inputs.get(at) else { return Ok(None) };
+    let whole = |x: &f64| {
+        #[expect(clippy::cast_possible_truncation, reason = "bounded one line before")]
+        (x.fract() == 0.0 && x.abs() <= 9e15).then_some(*x as i64)
+    };
+    // "As far as it goes" is the largest integer of 64 bits.
+    let clamped = |x: &f64| whole(&x.clamp(-9e15, 9e15));
+    match tensor.numbers().map(|numbers| numbers.iter().map(clamped).collect::<Option<Vec<_>>>()) {
+        Some(Some(numbers)) => Ok(Some(numbers)),
+        _ => refuse(format!("input {at}, which is no constant of integers"), "shapes that are known before"),
+    }
+}
+
+const KNOWN: &str = "one of the operators of docs/guide/networks.md, or a network that is cut before it";
+
+/// What a node makes of its inputs.
+pub(super) fn apply(b: &mut Builder, node: &onnx::Node, inputs: &[Option<Tensor>], version: i64) -> Taken<Vec<Tensor>> {
+    let attributes = Attributes(node);
+    if !["", "ai.onnx"].contains(&&*node.domain) {
+        return refuse(format!("an operator of {}", node.domain), KNOWN);
+    }
+    let x = || needed(inputs, 0);
+    let one = match &*node.operator {
+        "Conv" => windows::convolution(b, attributes, inputs)?,
+        "Gemm" => windows::gemm(b, attributes, inputs)?,
+        "MatMul" => windows::matmul(b, x()?, needed(inputs, 1)?)?,
+        "BatchNormalization" => windows::batch_norm(b, attributes, inputs)?,
+        "AveragePool" => windows::average_pool(b, attributes, x()?)?,
+        "GlobalAveragePool" => shapes::global_mean(b, x()?)?,
+        "MaxPool" => composed::max_pool(b, attributes, x()?)?,
+        "GlobalMaxPool" => composed::global_max(b, x()?)?,
+        "Softmax" => composed::softmax(b, attributes, x()?)?,
+        "LayerNormalization" => composed::layer_norm(b, attributes, inputs)?,
+        "Add" => pointwise::joined(b, Joined::Add, x()?, needed(inputs, 1)?)?,
+        "Mul" => pointwise::joined(b, Joined::Mul, x()?, needed(inputs, 1)?)?,
+        "Div" => pointwise::joined(b, Joined::Div, x()?, needed(inputs, 1)?)?,
+        "Pow" => pointwise::joined(b, Joined::Pow, x()?, needed(inputs, 1)?)?,
+        "Sub" => pointwise::subtracted(b, x()?, needed(inputs, 1)?)?,
+        "Sum" => pointwise::folded(b, Joined::Add, inputs)?,
+        "Max" => pointwise::folded(b, Joined::Max, inputs)?,
+        "Min" => pointwise::folded(b, Joined::Min, inputs)?,
+        "Mean" => {
+            let sum = pointwise::folded(b, Joined::Add, inputs)?;
+            b.times(&sum, 1.0 / inputs.len().max(1) as f64)?
+        }
+        "PRelu" => pointwise::parametric_relu(b, x()?, needed(inputs, 1)?)?,
+        "Clip" => pointwise::clipped(b, attributes, inputs)?,
+        "Split" => return shapes::split(b, attributes, inputs),
+        _ => return rest(b, node, inputs, version),
+    };
+    Ok(vec![one])
+}
+
+/// Operators that move values, and functions of one number.
+fn rest(b: &mut Builder, node: &onnx::Node, inputs: &[Option<Tensor>], version: i64) -> Taken<Vec<Tensor>> {
+    let attributes = Attributes(node);
+    let x = || needed(inputs, 0);
+    let one = match &*node.operator {
+        "Identity" | "Cast" | "CastLike" => x()?.clone(),
+        "Dropout" => match inputs.get(2).and_then(Option::as_ref).and_then(Tensor::number) {
+            Some(training) if training != 0.0 => return refuse("training mode", "a network in evaluation mode"),
+            _ => x()?.clone(),
+        },
+        "Constant" => shapes::constant(node)?,
+        "ConstantOfShape" => shapes::constant_of_shape(node, inputs)?,
+        "Shape" => shapes::shape_of(attributes, x()?),
+        "Flatten" => shapes::flattened(attributes, x()?)?,
+        "Reshape" => shapes::reshaped(attributes, inputs)?,
+        "Squeeze" => shapes::squeezed(inputs)?,
+        "Unsqueeze" => shapes::unsqueezed(inputs)?,
+        "Transpose" => {
+            let reversed: Vec<usize> = (0..x()?.shape.len()).rev().collect();
+            let order = attributes.sizes("perm")?.unwrap_or(reversed);
+            shapes::transposed(b, x()?, &order)?
+        }
+        "Expand" => shapes::expanded(b, inputs)?,
+        "Pad" => shapes::padded(b, attributes, inputs)?,
+        "Slice" => shapes::sliced(b, inputs)?,
+        "Gather" => shapes::gathered(b, attributes, inputs)?,
+        "Concat" => shapes::concatenated(b, attributes, inputs)?,
+        "ReduceMean" => shapes::reduced(b, attributes, inputs, shapes::Reduction::Mean)?,
+        "ReduceSum" => shapes::reduced(b, attributes, inputs, shapes::Reduction::Sum)?,
+        "ReduceSumSquare" => {
+            let square = pointwise::joined(b, Joined::Pow, x()?, &Tensor::constant(vec![], vec![2.0]))?;
+            let inputs = [&[Some(square)], inputs.get(1..).unwrap_or(&[])].concat();
+            shapes::reduced(b, attributes, &inputs, shapes::Reduction::Sum)?
+        }
+        "ArgMax" | "ArgMin" | "TopK" => {
+            return refuse(
+                "an index as the result",
+                "the scores themselves: the client takes the largest after decryption",
+            );
+        }
+        "Loop" | "If" | "Scan" => return refuse("a part that runs by its data", KNOWN),
+        name => match pointwise::named(name, attributes, version) {
+            Some(expression) => pointwise::function(b, x()?, &expression?)?,
+            None => return refuse("an operator that is not known", KNOWN),
+        },
+    };
+    Ok(vec![one])
+}

@@ -1,0 +1,145 @@
+//! What both sides know of an inference, and what follows from it before any map is made.
+
+use super::{
+    Network, NetworkError, Planned, Skeleton,
+    activation::{Activation, Unit},
+    calibration::Range,
+    layout::{Layout, layouts},
+    levels::LevelPlan,
+    skeleton::{Operation, Value},
+};
+use crate::linear::layer::Model;
+use limbwise::{
+    ckks::{BootstrapPlan, LevelPolicy, PlaintextForm, Strategy},
+    params::Params,
+};
+use serde::{Deserialize, Serialize};
+
+/// Public metadata of an inference, without weights.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Inference {
+    pub network: Skeleton,
+    /// Of each value, as measured on data that nobody encrypts.
+    pub ranges: Vec<Range>,
+    /// What each range is multiplied with.
+    #[serde(deserialize_with = "limbwise::finite::field")]
+    pub margin: f64,
+    /// Error of a polynomial for each unit of the largest value of its function.
+    #[serde(deserialize_with = "limbwise::finite::field")]
+    pub error: f64,
+    /// Samples in one pass, each in ciphertexts of its own.
+    pub samples: usize,
+    /// Rotation strategy of the maps; with 0 baby steps, each map chooses its own number.
+    pub strategy: Strategy,
+    /// How their diagonals are stored.
+    pub plaintexts: PlaintextForm,
+    /// Bootstrapping configuration; `None` if the parameters have enough levels.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bootstrapping: Option<BootstrapPlan>,
+}
+
+const MOST_SAMPLES: usize = 4096;
+
+impl Inference {
+    fn check(&self) -> std::result::Result<(), NetworkError> {
+        self.network.check()?;
+        let wrong = |what, got: String, wanted: &str| Err(NetworkError::Shape { what, got, wanted: wanted.into() });
+        if self.ranges.len() != self.network.values.len() || !self.ranges.iter().all(|range| range.is_possible()) {
+            return wrong("the ranges", format!("{} of them", self.ranges.len()), "one for each value of the network");
+        }
+        if !(1.0..=100.0).contains(&self.margin) || !(1e-9..=0.25).contains(&self.error) {
+            let got = format!("a margin of {} and an error of {}", self.margin, self.error);
+            return wrong("the activations", got, "a margin from 1 to 100, an error from 1e-9 to 0.25");
+        }
+        if !(1..=MOST_SAMPLES).contains(&self.samples) {
+            return wrong("the data", format!("{} samples", self.samples), "1 to 4096");
+        }
+        Ok(())
+    }
+
+    /// The program with the server's network, or with any weights in its place where there is no server's model.
+    ///
+    /// # Errors
+    /// [`NetworkError`] for what cannot be; a model without a network, or with another one.
+    pub fn program(&self, params: &Params, model: Option<&Model>) -> std::result::Result<Planned, NetworkError> {
+        let Some(model) = model else {
+            self.check()?;
+            return Planned::new(params, self.clone(), &Network::generated(&self.network)?);
+        };
+        let wanted = "the file that the description was made with (--weights FILE)".to_owned();
+        let got = match model.graph.as_deref() {
+            Some(network) if network.skeleton == self.network => return Planned::new(params, self.clone(), network),
+            Some(_) => "another network".to_owned(),
+            None => "no weights".to_owned(),
+        };
+        Err(NetworkError::Shape { what: "the network", got, wanted })
+    }
+
+    /// Units and polynomials of all values.
+    fn units(&self) -> std::result::Result<(Vec<Unit>, Vec<Option<Activation>>), NetworkError> {
+        let (mut units, mut activations): (Vec<Unit>, Vec<Option<Activation>>) = (Vec::new(), Vec::new());
+        for (at, value) in self.network.values.iter().enumerate() {
+            let (unit, activation) = match &value.operation {
+                Operation::Input | Operation::Affine { .. } => (self.unit(at), None),
+                Operation::Product { of: [a, b] } => {
+                    (Unit { middle: 0.0, half: units[*a].half * units[*b].half }, None)
+                }
+                Operation::Function { of, expression } => {
+                    let activation = Activation::new(&value.name, expression, units[*of], self.error)?;
+                    (activation.unit, Some(activation))
+                }
+            };
+            units.push(unit);
+            activations.push(activation);
+        }
+        Ok((units, activations))
+    }
+
+    /// The unit of an input or a sum: around zero, unless a function of it has no value there.
+    fn unit(&self, at: usize) -> Unit {
+        let (range, margin) = (self.ranges[at], self.margin);
+        let around = Unit { middle: 0.0, half: range.most() * margin };
+        let fails = |value: &Value| match &value.operation {
+            Operation::Function { of, expression } if *of == at => {
+                [-1.0, -0.5, 0.0, 0.5, 1.0].iter().any(|u| !expression.evaluate(around.half * u).is_finite())
+            }
+            _ => false,
+        };
+        if range.from > 0.0 && self.network.values[at..].iter().any(fails) {
+            let [from, to] = [range.from / margin, range.to * margin];
+            return Unit { middle: from.midpoint(to), half: 0.5 * (to - from) };
+        }
+        around
+    }
+}
+
+/// What is known of a program before any map is made.
+pub(super) struct Outline {
+    pub(super) units: Vec<Unit>,
+    pub(super) activations: Vec<Option<Activation>>,
+    pub(super) levels: LevelPlan,
+    pub(super) layouts: Vec<Layout>,
+}
+
+impl Outline {
+    pub(super) fn new(params: &Params, options: &Inference) -> std::result::Result<Self, NetworkError> {
+        options.check()?;
+        let (units, activations) = options.units()?;
+        let depth = |(value, activation): (&Value, &Option<Activation>)| match value.operation {
+            Operation::Input => 0,
+            _ => activation.as_ref().map_or(1, Activation::depth),
+        };
+        let depths: Vec<usize> = options.network.values.iter().zip(&activations).map(depth).collect();
+        let policy = LevelPolicy::of(params);
+        let bootstraps = policy.bootstraps && options.bootstrapping.is_some();
+        let levels = LevelPlan::new(&options.network, &depths, LevelPolicy { bootstraps, ..policy })?;
+        let layouts = layouts(&options.network, params.max_slots());
+        Ok(Self { units, activations, levels, layouts })
+    }
+
+    /// Ciphertexts of the largest value.
+    pub(super) fn ciphertexts(&self) -> usize {
+        self.layouts.iter().map(|layout| layout.count).max().unwrap_or(1)
+    }
+}

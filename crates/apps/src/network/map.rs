@@ -1,0 +1,247 @@
+//! Linear parts of values as diagonals, from any layout to any other.
+//!
+//! For a map on n slots, an entry from slot i to slot t lies on the diagonal `i − t`. Messages repeat, so that diagonals
+//! count modulo the input's period. Where the result is the smaller message, its slots up to n hold either repetitions or
+//! parts of sums: with g parts an entry lies on the diagonal `i − t` modulo n/g and adds to a slot that is t modulo n/g,
+//! and log₂(g) rotations add the parts (the hybrid form of \[JVC18\]). Of all g the one with the fewest rotations is taken.
+
+use super::{
+    activation::Unit,
+    layout::Layout,
+    linear::{Linear, Tensors, chain_row},
+};
+use limbwise::{
+    Complex64, Result,
+    ckks::{
+        Diagonals,
+        tensor::{Fold, PackedMap},
+    },
+};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// From a ciphertext of the input to one of the result.
+#[derive(Clone, Debug)]
+pub struct Part {
+    pub from: usize,
+    pub to: usize,
+    pub map: PackedMap,
+}
+
+/// What a term of a value is on slots.
+#[derive(Clone, Debug)]
+pub enum Packed {
+    /// Every slot times a factor.
+    Factor(f64),
+    Parts(Vec<Part>),
+}
+
+/// A term's input and its result.
+#[derive(Clone, Copy, Debug)]
+pub struct Ends<'a> {
+    pub layouts: [&'a Layout; 2],
+    pub units: [Unit; 2],
+}
+
+/// How a map lies in its slots.
+#[derive(Clone, Copy)]
+struct Frame {
+    slots: usize,
+    /// Slots until the input's message comes again, and those until the result's does.
+    periods: [usize; 2],
+    /// Parts of sums.
+    folds: usize,
+}
+
+impl Frame {
+    /// The diagonal of an entry, and the slot on it, for the repetition of the result's slot.
+    fn entry(self, from: usize, target: usize) -> [usize; 2] {
+        let Self { slots, periods: [input, _], folds } = self;
+        let n = slots - 1;
+        if input < slots {
+            // The nearest repetition of what is read.
+            let ahead = from.wrapping_sub(target) & (input - 1);
+            let ahead = if ahead > input / 2 { ahead.wrapping_sub(input) } else { ahead };
+            return [ahead & n, target];
+        }
+        let diagonal = from.wrapping_sub(target) & (slots / folds - 1);
+        [diagonal, from.wrapping_sub(diagonal) & n]
+    }
+
+    /// The slots in which a result's slot is computed.
+    fn targets(self, slot: usize) -> impl Iterator<Item = usize> {
+        (slot..self.slots / self.folds).step_by(self.periods[1])
+    }
+}
+
+/// Diagonals by their pair of ciphertexts.
+type Pairs<T> = BTreeMap<[usize; 2], T>;
+
+/// A chain between two layouts.
+pub fn packed(chain: &[Linear], tensors: &Tensors, ends: Ends<'_>) -> Result<Packed> {
+    let Ends { layouts: [input, output], units: [from, to] } = ends;
+    let scale = from.half / to.half;
+    if let (true, Some(factor)) = (input.same(output), factor(chain)) {
+        return Ok(Packed::Factor(factor * scale));
+    }
+    let periods = [input.period, output.period];
+    let slots = input.period.max(output.period);
+    let most = if input.period < output.period { 1 } else { slots / output.period };
+    let frames = (0..usize::BITS).map(|k| 1 << k).take_while(|&folds| folds <= most);
+    let frames: Vec<Frame> = frames.map(|folds| Frame { slots, periods, folds }).collect();
+    let frame = best(chain, tensors, [input, output], &frames);
+    let mut pairs: Pairs<BTreeMap<usize, Vec<Complex64>>> = Pairs::new();
+    each_entry(chain, tensors, [input, output], &mut |[a, b], [i, t], weight| {
+        let diagonals = pairs.entry([a, b]).or_default();
+        for target in frame.targets(t) {
+            let [diagonal, slot] = frame.entry(i, target);
+            let values = diagonals.entry(diagonal).or_insert_with(|| vec![Complex64::default(); slots]);
+            values[slot].re += weight * scale;
+        }
+    });
+    let part = |([from, to], diagonals): ([usize; 2], BTreeMap<usize, Vec<Complex64>>)| {
+        let diagonals = Diagonals::new(slots, diagonals.into_iter().map(|(d, values)| (d as i64, values)))?;
+        let fold = Fold { stride: slots / frame.folds, count: frame.folds };
+        Ok(Part { from, to, map: PackedMap { diagonals, fold, bias: Vec::new() } })
+    };
+    Ok(Packed::Parts(pairs.into_iter().map(part).collect::<Result<_>>()?))
+}
+
+/// The factor of a chain that moves nothing.
+fn factor(chain: &[Linear]) -> Option<f64> {
+    chain.iter().try_fold(1.0, |all, map| match map {
+        Linear::Factor { factor, .. } => Some(all * factor),
+        _ => None,
+    })
+}
+
+/// Tells all entries: the ciphertexts of input and result, the slots, the weight.
+fn each_entry(
+    chain: &[Linear],
+    tensors: &Tensors,
+    [input, output]: [&Layout; 2],
+    tell: &mut dyn FnMut([usize; 2], [usize; 2], f64),
+) {
+    for out in 0..output.size() {
+        let [to, target] = output.at(out);
+        chain_row(chain, tensors, out, &mut |element, weight| {
+            let [from, slot] = input.at(element);
+            tell([from, to], [slot, target], weight);
+        });
+    }
+}
+
+/// The frame with the fewest rotations.
+fn best(chain: &[Linear], tensors: &Tensors, layouts: [&Layout; 2], frames: &[Frame]) -> Frame {
+    if let [only] = frames {
+        return *only;
+    }
+    let mut used: Vec<BTreeSet<[usize; 3]>> = vec![BTreeSet::new(); frames.len()];
+    each_entry(chain, tensors, layouts, &mut |[a, b], [i, t], _| {
+        for (frame, used) in frames.iter().zip(&mut used) {
+            // Repetitions of a result read repetitions of nothing: each has diagonals of its own.
+            used.extend(frame.targets(t).map(|target| [a, b, frame.entry(i, target)[0]]));
+        }
+    });
+    let rotations = |(at, used): (usize, &BTreeSet<[usize; 3]>)| {
+        let pairs: BTreeSet<[usize; 2]> = used.iter().map(|[a, b, _]| [*a, *b]).collect();
+        let steps = |[a, b]: &[usize; 2]| {
+            let count = used.range([*a, *b, 0]..=[*a, *b, usize::MAX]).count();
+            (4 * count).isqrt() + frames[at].folds.ilog2() as usize
+        };
+        pairs.iter().map(steps).sum::<usize>()
+    };
+    let costs: Vec<usize> = used.iter().enumerate().map(rotations).collect();
+    let at = (0..frames.len()).min_by_key(|&at| costs[at]).unwrap_or(0);
+    frames[at]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::network::{
+        layout::layouts,
+        linear::{Window, apply},
+        skeleton::{Operation, Skeleton, Term, Value},
+    };
+
+    /// A map of one value to another on slots, and what it should give.
+    fn check(chain: Vec<Linear>, shapes: [&[usize]; 2], weights: Vec<f64>, slots: usize) -> Packed {
+        let value = |shape: &[usize], operation| Value { name: String::new(), shape: shape.into(), operation };
+        let terms = vec![Term { of: 0, chain: chain.clone() }];
+        let values =
+            vec![value(shapes[0], Operation::Input), value(shapes[1], Operation::Affine { terms, bias: None })];
+        let skeleton = Skeleton { values, weights: vec![weights.len()], outputs: vec![1] };
+        skeleton.check().unwrap();
+        let layouts = layouts(&skeleton, slots);
+        let [input, output] = [&layouts[0], &layouts[1]];
+        let tensors = [weights];
+        let units = [Unit { middle: 0.0, half: 2.0 }, Unit { middle: 0.0, half: 4.0 }];
+        let packed = packed(&chain, &tensors, Ends { layouts: [input, output], units }).unwrap();
+        let x: Vec<f64> = (0..input.size()).map(|i| ((i * 13 % 29) as f64 - 14.0) / 15.0).collect();
+        let wanted = apply(&chain, &tensors, output.size(), &x);
+        let mut cts = vec![vec![Complex64::default(); input.period]; input.count];
+        for (element, value) in x.iter().enumerate() {
+            let [ct, slot] = input.at(element);
+            cts[ct][slot] = (value / 2.0).into();
+        }
+        let Packed::Parts(parts) = &packed else { panic!("a map") };
+        let mut got = vec![vec![0.0; output.period]; output.count];
+        for Part { from, to, map } in parts {
+            let n = map.diagonals.slots();
+            let result = map.apply_clear(&cts[*from].repeat(n / input.period));
+            for (slot, z) in result.iter().enumerate() {
+                if slot < output.period {
+                    got[*to][slot] += z.re;
+                } else {
+                    assert!((z - result[slot % output.period]).norm() < 1e-9, "results repeat");
+                }
+            }
+        }
+        for (element, wanted) in wanted.iter().enumerate() {
+            let [ct, slot] = output.at(element);
+            assert!((4.0 * got[ct][slot] - wanted).abs() < 1e-9, "{element}");
+        }
+        packed
+    }
+
+    fn numbers(count: usize) -> Vec<f64> {
+        (0..count).map(|i| (i as f64 * 0.37).sin() + 0.01).collect()
+    }
+
+    fn convolution(channels: [usize; 2], stride: usize, side: usize) -> Linear {
+        let result = [side.div_ceil(stride); 2];
+        let (kernel, strides) = ([3, 3], [stride; 2]);
+        let window =
+            Window { channels, groups: 1, image: [side; 2], kernel, strides, pads: [1, 1], dilations: [1, 1], result };
+        Linear::Convolution { window, weights: 0 }
+    }
+
+    fn diagonals(packed: &Packed) -> usize {
+        let Packed::Parts(parts) = packed else { return 0 };
+        parts.iter().map(|part| part.map.diagonals.count()).sum()
+    }
+
+    #[test]
+    fn convolutions_and_products_are_right_on_slots() {
+        let dense = |rows, columns| Linear::Dense { lead: 1, rows, columns, trail: 1, transposed: false, weights: 0 };
+        let map = check(vec![convolution([3, 4], 1, 8)], [&[1, 3, 8, 8], &[1, 4, 8, 8]], numbers(108), 1024);
+        assert_eq!(diagonals(&map), 4 * 9);
+        check(vec![convolution([3, 8], 2, 8)], [&[3, 8, 8], &[8, 4, 4]], numbers(216), 1024);
+        check(vec![convolution([2, 3], 2, 7)], [&[1, 2, 7, 7], &[1, 3, 4, 4]], numbers(54), 1024);
+        let map = check(vec![dense(10, 100)], [&[1, 100], &[1, 10]], numbers(1000), 512);
+        let Packed::Parts(parts) = &map else { panic!("a map") };
+        assert!(parts[0].map.fold.count > 1 && parts[0].map.diagonals.count() <= 32, "{:?}", parts[0].map.fold);
+        check(vec![dense(100, 10)], [&[10], &[100]], numbers(1000), 512);
+    }
+
+    #[test]
+    fn large_values_take_several_ciphertexts() {
+        let map = check(vec![convolution([4, 4], 1, 8)], [&[4, 8, 8], &[4, 8, 8]], numbers(144), 128);
+        let Packed::Parts(parts) = &map else { panic!("a map") };
+        assert_eq!(parts.len(), 4);
+        let dense = Linear::Dense { lead: 1, rows: 7, columns: 256, trail: 1, transposed: true, weights: 0 };
+        let map = check(vec![dense], [&[4, 8, 8], &[7]], numbers(1792), 64);
+        let Packed::Parts(parts) = &map else { panic!("a map") };
+        assert_eq!(parts.len(), 4);
+    }
+}

@@ -1,0 +1,52 @@
+//! `network`: a network from an ONNX file on encrypted data.
+//!
+//! Enters: the graph of a file as values that are sums of linear maps, functions and products; their ranges by
+//! calibration; the polynomials, layouts, maps and levels; the encrypted program.
+//! Stays out: rotation and bootstrapping of ciphertexts (`limbwise`), the choice of a configuration (`runtime`).
+//!
+//! Read in this order: [`linear`], [`function`], [`skeleton`] (a network), [`import`] (from a file), [`calibration`],
+//! [`activation`] (polynomials), [`layout`], [`map`](mod@map), [`levels`], [`inference`], [`encrypted`], [`client`]. `README.md` beside this file
+//! has the choices.
+
+pub mod activation;
+pub mod calibration;
+pub mod client;
+pub mod encrypted;
+pub mod function;
+pub mod import;
+pub mod inference;
+pub mod layout;
+pub mod levels;
+pub mod linear;
+pub mod map;
+mod minimax;
+pub mod options;
+pub mod skeleton;
+
+pub use encrypted::Planned;
+pub use inference::Inference;
+pub use skeleton::{Network, Skeleton};
+
+/// Why a network cannot be planned.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum NetworkError {
+    #[error("the network: got {0}, wanted one that was made from an ONNX file (limbwise keygen network)")]
+    Skeleton(String),
+    #[error(
+        "layer {layer}: {needed} levels up to its result, the parameters have {levels}: choose a preset with more levels or with bootstrapping (limbwise params show), or a larger --error"
+    )]
+    Levels { layer: String, needed: usize, levels: usize },
+    #[error(
+        "layer {layer}: no polynomial of degree {degree} or less comes within {wanted:.2e} of {function} on [{from:.4}, {to:.4}], the nearest within {reached:.2e}: allow a larger --error, or train with a smoother activation"
+    )]
+    Polynomial { layer: String, function: String, from: f64, to: f64, degree: usize, reached: f64, wanted: f64 },
+    #[error(
+        "layer {layer}: {function} has no finite value somewhere on [{from:.4}, {to:.4}], the calibrated range with its margin: calibrate on data that stay away from there, or choose a smaller --margin"
+    )]
+    Domain { layer: String, function: String, from: f64, to: f64 },
+    #[error("{what}: got {got}, wanted {wanted}")]
+    Shape { what: &'static str, got: String, wanted: String },
+    #[error(transparent)]
+    Scheme(#[from] limbwise::Error),
+}

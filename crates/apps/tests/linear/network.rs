@@ -1,0 +1,145 @@
+//! A network from an ONNX file on small rings: imported it is what its graph says, encrypted it is its polynomial twin,
+//! with and without bootstrapping.
+
+use crate::{encrypted::session, resnet::params as bootstrapped};
+use limbwise::{
+    ckks::{BootstrapPlan, PlaintextForm, Strategy},
+    params::{Insecure, Params, ParamsLiteral},
+    rlwe::KeyForm,
+    scheme::Ckks,
+};
+use limbwise_apps::{
+    AnyProgram, Client as _, Description, Program as _,
+    data::load_array,
+    linear::layer::Model,
+    network::{Inference, Network, Planned, calibration, client::NetworkClient, import, skeleton::Operation},
+    registry::Described,
+};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+fn file(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)
+}
+
+fn network() -> Network {
+    import::load(&file("small.onnx")).unwrap()
+}
+
+fn rows(name: &str, size: usize) -> Vec<Vec<f64>> {
+    let all: Vec<f64> = load_array(&file(name)).unwrap().values.iter().map(|z| z.re).collect();
+    all.chunks_exact(size).map(<[f64]>::to_vec).collect()
+}
+
+fn leveled(levels: usize) -> Params {
+    let mut literal = ParamsLiteral::chain(11, 50, 40, levels, (50, 6), 5);
+    literal.insecure = Some(Insecure { reason: "a small ring for a test".into() });
+    Params::new(&literal).unwrap()
+}
+
+fn inference(network: &Network, error: f64) -> Inference {
+    Inference {
+        network: network.skeleton.clone(),
+        ranges: calibration::ranges(network, &rows("small_x.npy", 128)[1..]).unwrap(),
+        margin: 2.0,
+        error,
+        samples: 1,
+        strategy: Strategy::DoubleHoisted { babies: 0 },
+        plaintexts: PlaintextForm::OnTheFly,
+        bootstrapping: None,
+    }
+}
+
+/// Both sides for the first sample.
+fn sides(params: &Params, inference: Inference) -> (Planned, NetworkClient) {
+    let program = Planned::new(params, inference, &network()).unwrap();
+    let samples = rows("small_x.npy", 128)[..1].to_vec();
+    let client = NetworkClient::new(&program, &network(), samples, vec![0]).unwrap();
+    (program, client)
+}
+
+#[test]
+fn an_imported_graph_computes_what_onnx_says() {
+    let network = network();
+    for (x, wanted) in rows("small_x.npy", 128).iter().zip(rows("small_y.npy", 3)) {
+        let got = network.outputs(&network.exact(x));
+        assert!(got.iter().zip(&wanted).all(|(a, b)| (a - b).abs() < 1e-5), "{got:?} {wanted:?}");
+    }
+    // The batch norm is in its convolution's map, SiLU and the square are one value each, the dead branch is gone.
+    let count =
+        |wanted: fn(&Operation) -> bool| network.skeleton.values.iter().filter(|v| wanted(&v.operation)).count();
+    let counts = [
+        count(|o| matches!(o, Operation::Affine { .. })),
+        count(|o| matches!(o, Operation::Function { .. })),
+        count(|o| matches!(o, Operation::Product { .. })),
+    ];
+    assert_eq!(counts, [4, 2, 1], "{:#?}", network.skeleton.values.iter().map(|v| &v.name).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_network_decrypts_to_its_polynomial_twin() {
+    let (program, client) = sides(&leveled(15), inference(&network(), 0.02));
+    let (results, predicted) = session(&program, &client);
+    let conclusion = client.conclude(&results);
+    let got = conclusion.found.precision.mean;
+    // Three scores say little of a mean: they may be much better by chance, and not much worse.
+    assert!(got > 14.0 && got > predicted - 4.0 && got < predicted + 12.0, "{got:.1} bits, {predicted:.1} expected");
+    assert!(conclusion.warnings.is_empty(), "{:?}", conclusion.warnings);
+    assert_eq!(conclusion.details["same_class_as_clear"], 1);
+    let off = conclusion.details["output_error"]["encrypted_to_clear"].as_f64().unwrap();
+    assert!(off < 0.05 && off > 1e-9, "{off}");
+}
+
+#[test]
+fn where_levels_end_values_are_bootstrapped() {
+    let params = bootstrapped();
+    let plan = Inference { bootstrapping: Some(BootstrapPlan::fastest(1)), ..inference(&network(), 0.02) };
+    let (program, client) = sides(&params, plan);
+    let bootstraps = program.details()["bootstraps"].as_u64().unwrap();
+    assert!(bootstraps >= 1, "{:?}", program.details());
+    let (results, _) = session(&program, &client);
+    let conclusion = client.conclude(&results);
+    assert!(conclusion.found.precision.mean > 9.0, "{:?}", conclusion.found.precision);
+}
+
+#[test]
+fn a_description_is_enough_for_both_sides() {
+    let (program, _) = sides(&leveled(15), inference(&network(), 0.02));
+    let workload = Described::Network(program.inference().clone());
+    let described = Description::new::<Ckks>("small", program.params(), KeyForm::Stored, workload);
+    let read = Description::parse(&described.to_bytes()).unwrap();
+    assert_eq!(read, described);
+    let graph = Some(Arc::new(network()));
+    let AnyProgram::Ckks(server) = read.program(&Model { graph, ..Model::default() }).unwrap() else { panic!("slots") };
+    let AnyProgram::Ckks(client) = read.stand_in().unwrap() else { panic!("slots") };
+    let rotations = |model: limbwise::scheme::Maps<'_>| -> Vec<_> {
+        model.maps.iter().map(|(map, plan)| (plan.level, plan.strategy.rotations(map))).collect()
+    };
+    assert_eq!(rotations(server.model()), rotations(client.model()), "keys do not hang on the weights, zeros neither");
+    assert_eq!((server.inputs(), server.results()), (client.inputs(), client.results()));
+    let text = read.program(&Model::default()).unwrap_err().to_string();
+    assert!(text.contains("--weights"), "{text}");
+}
+
+#[test]
+fn what_cannot_be_planned_is_refused_by_its_layer() {
+    let refused = |change: &dyn Fn(&mut Inference), levels| {
+        let mut options = inference(&network(), 0.02);
+        change(&mut options);
+        Planned::new(&leveled(levels), options, &network()).unwrap_err().to_string()
+    };
+    let text = refused(&|_| (), 6);
+    assert!(text.contains("layer ") && text.contains("have 6"), "{text}");
+    let text = refused(&|o| o.error = 1e-9, 15);
+    assert!(text.contains("layer relu: no polynomial") && text.contains("--error"), "{text}");
+    assert!(refused(&|o| o.ranges.truncate(2), 15).contains("the ranges"));
+    assert!(refused(&|o| o.ranges[1].to = f64::NAN, 15).contains("the ranges"));
+    assert!(refused(&|o| o.network.values[1].shape = vec![usize::MAX, 2], 15).contains("the network"));
+    assert!(refused(&|o| o.network.outputs = vec![99], 15).contains("outputs"));
+    let (program, _) = sides(&leveled(15), inference(&network(), 0.02));
+    let far = vec![vec![40.0; 128]];
+    let text = NetworkClient::new(&program, &network(), far, Vec::new()).unwrap_err().to_string();
+    assert!(text.contains("times the range of its input x"), "{text}");
+}

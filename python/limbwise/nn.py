@@ -1,0 +1,294 @@
+"""Networks from ONNX: planned before any key, run encrypted.
+
+>>> net = lw.nn.compile("mlp.onnx", x[:4], calibrate=x[4:])
+>>> print(net.plan())
+>>> client, server = net.keygen()
+>>> scores = client.decrypt(server(client.encrypt(x[:4])))
+
+``limbwise[onnx]`` reads ``onnx.ModelProto``; ``limbwise[nn]`` exports from PyTorch and scikit-learn.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from limbwise._workloads import ClientFiles, PathLike, Run, ServerFiles, Workload
+from limbwise.errors import MissingDependency, ParamsError
+from limbwise.program import Plan, Timing
+
+Numbers = npt.NDArray[np.float64]
+
+
+def compile(  # noqa: A001 - the name of the operation in every such package
+    model: Any,
+    sample: npt.ArrayLike,
+    *,
+    calibrate: npt.ArrayLike | None = None,
+    memory: str | int | None = None,
+    error: float = 0.005,
+    margin: float = 1.5,
+    preset: str | None = None,
+    **options: Any,
+) -> Network:
+    """Return a network as an encrypted program for so many samples at once.
+
+    Args:
+        model: a path of an ONNX file, an ``onnx.ModelProto``, a ``torch.nn.Module`` in evaluation mode, or a fitted
+            linear model or MLP of scikit-learn.
+        sample: samples of the shape that the program will run on: one, or several along the first axis.
+        calibrate: other samples, on which the ranges of all values are measured; by default all but the first of
+            ``sample``, and then the program runs on one.
+        memory: a budget for the whole process, such as ``"8 GB"``.
+        error: largest error of a polynomial for each unit of the largest value of its function.
+        margin: ratio of a range to what was measured.
+        preset: parameters by name or file; by default the smallest usual ones that have the levels.
+        options: further options of ``limbwise run network``.
+
+    Raises:
+        ParamsError: an operator, a shape or a range that is not possible, with the name of its layer.
+        MissingDependency: a model of a package that is not installed.
+    """
+    samples = np.asarray(sample, dtype=np.float64)
+    others = None if calibrate is None else np.asarray(calibrate, dtype=np.float64)
+    if others is None:
+        if len(samples) < 2:
+            raise ParamsError("one sample and none to calibrate on: give others as calibrate=")
+        samples, others = samples[:1], samples[1:]
+    home = tempfile.TemporaryDirectory(prefix="limbwise-nn-")
+    path = _onnx_file(model, samples, Path(home.name))
+    given = {"error": error, "margin": margin, "preset": preset, **options}
+    return Network(path, samples, others, home, None if memory is None else memory, given)
+
+
+def _onnx_file(model: Any, samples: Numbers, home: Path) -> Path:
+    """Return the file of a model, written into a directory unless it is one."""
+    if isinstance(model, (str, os.PathLike)):
+        return Path(model).absolute()
+    path = home / "model.onnx"
+    kind = type(model).__module__.split(".")[0]
+    if hasattr(model, "SerializeToString"):
+        path.write_bytes(model.SerializeToString())
+    elif kind == "sklearn":
+        path.write_bytes(_of_sklearn(model, samples))
+    elif hasattr(model, "state_dict"):
+        try:
+            import torch
+        except ImportError as e:
+            raise MissingDependency("a torch.nn.Module needs torch and onnx: pip install 'limbwise[nn]'") from e
+        one = torch.tensor(samples[:1], dtype=torch.float32)
+        torch.onnx.export(model.eval(), (one,), str(path), opset_version=18, dynamo=False)
+    else:
+        wanted = "a path, an onnx.ModelProto, a torch.nn.Module or a model of scikit-learn"
+        raise ParamsError(f"a model of {type(model).__name__}: wanted {wanted}")
+    return path
+
+
+def _of_sklearn(model: Any, samples: Numbers) -> bytes:
+    """Return the ONNX bytes of a linear model or an MLP: the scores before argmax and softmax."""
+    try:
+        import onnx
+        from onnx import TensorProto, helper, numpy_helper
+    except ImportError as e:
+        raise MissingDependency("models of scikit-learn need onnx: pip install 'limbwise[onnx]'") from e
+    layers: list[tuple[Any, Any, str]] = []
+    if hasattr(model, "coefs_"):
+        named = {"relu": "Relu", "tanh": "Tanh", "logistic": "Sigmoid", "identity": "Identity"}
+        for at, (weights, bias) in enumerate(zip(model.coefs_, model.intercepts_, strict=True)):
+            last = at + 1 == len(model.coefs_)
+            layers.append((np.asarray(weights), np.asarray(bias), "Identity" if last else named[model.activation]))
+    elif hasattr(model, "coef_"):
+        weights = np.atleast_2d(model.coef_).T
+        layers.append((weights, np.broadcast_to(model.intercept_, weights.shape[1:]), "Identity"))
+    else:
+        raise ParamsError(f"{type(model).__name__}: wanted a fitted linear model or MLP")
+    nodes, weights_of, name = [], [], "x"
+    for at, (weights, bias, activation) in enumerate(layers):
+        for what, value in (("w", weights), ("b", bias)):
+            weights_of.append(numpy_helper.from_array(np.asarray(value, np.float32), f"{what}{at}"))
+        nodes.append(helper.make_node("Gemm", [name, f"w{at}", f"b{at}"], [f"h{at}"], name=f"layer{at}"))
+        nodes.append(helper.make_node(activation, [f"h{at}"], [f"y{at}"], name=f"layer{at}.{activation.lower()}"))
+        name = f"y{at}"
+    info = helper.make_tensor_value_info
+    inputs = [info("x", TensorProto.FLOAT, ["batch", int(samples.shape[-1])])]
+    outputs = [info(name, TensorProto.FLOAT, ["batch", int(layers[-1][0].shape[1])])]
+    graph = helper.make_graph(nodes, "sklearn", inputs, outputs, weights_of)
+    made: bytes = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]).SerializeToString()
+    onnx.load_from_string(made)
+    return made
+
+
+class NetworkPlan:
+    """A plan with a table by layer; prints both. ``layers`` is the table as dictionaries, ``plan`` the plan."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self.layers: list[dict[str, Any]] = plan.facts["program"]["layers"]
+        self.twin: dict[str, Any] | None = plan.facts["program"]["twin"]
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "plan":
+            raise AttributeError(name)
+        return getattr(self.plan, name)
+
+    def __str__(self) -> str:
+        heads = ("layer", "operation", "level", "scale", "ciphertexts", "diagonals", "rotations", "bytes")
+        rows = [heads]
+        for layer in self.layers:
+            boot = ", bootstrapped" if layer["bootstrap"] else ""
+            rows.append(
+                (
+                    layer["name"],
+                    layer["operation"] + boot,
+                    str(layer["level"]),
+                    f"2^{layer['scale_bits']:.1f}",
+                    str(layer["ciphertexts"]),
+                    str(layer["diagonals"]),
+                    str(layer["rotations"]),
+                    str(layer["bytes"]),
+                )
+            )
+        widths = [max(len(row[at]) for row in rows) for at in range(len(heads))]
+        lines = ["  ".join(word.ljust(width) for word, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+        return "\n".join([*lines, "", str(self.plan)])
+
+    __repr__ = __str__
+
+
+class Network:
+    """A compiled network; made by :func:`compile`."""
+
+    def __init__(
+        self,
+        path: Path,
+        samples: Numbers,
+        calibrate: Numbers,
+        home: tempfile.TemporaryDirectory[str],
+        memory: str | int | None,
+        options: dict[str, Any],
+    ) -> None:
+        self.path = path
+        self._home, self._memory, self._options = home, memory, options
+        self.samples = len(samples)
+        self._calibrate = self._write("calibrate", calibrate)
+        self.workload = self._with(samples, "sample", None)
+
+    def _write(self, name: str, values: npt.ArrayLike) -> Path:
+        path = Path(self._home.name) / f"{name}.npy"
+        np.save(path, np.asarray(values, dtype=np.float64))
+        return path
+
+    def _with(self, samples: npt.ArrayLike, name: str, labels: npt.ArrayLike | None) -> Workload:
+        values = np.asarray(samples, dtype=np.float64)
+        told = None if labels is None else self._write(f"{name}-labels", labels)
+        return Workload(
+            "network",
+            memory=self._memory,
+            model=self.path,
+            data=self._write(name, values),
+            samples=len(values),
+            labels=told,
+            calibrate=self._calibrate,
+            **self._options,
+        )
+
+    def plan(self) -> NetworkPlan:
+        """Plan before any key exists: by layer its level, scale, maps and bytes; keys, memory, seconds, error."""
+        return NetworkPlan(self.workload.plan())
+
+    def time(self, machines: str = "ark", **numbers: Any) -> dict[str, Timing]:
+        """Schedule the program on machine models, several with commas between.
+
+        Args:
+            machines: names of models (:func:`limbwise.machines`) or TOML files.
+            numbers: numbers of the machines to change.
+        """
+        return {name.strip(): self.workload.time(name.strip(), **numbers) for name in machines.split(",")}
+
+    def run(self, *, device: str | None = None, threads: int | None = None) -> Run:
+        """Run client and server in one process on the samples, and compare with the twin."""
+        return self.workload.run(device=device, threads=threads)
+
+    def check(
+        self, samples: npt.ArrayLike, labels: npt.ArrayLike | None = None, *, encrypted: int = 0
+    ) -> dict[str, Any]:
+        """Return how the network, its twin with polynomials, and encrypted runs agree.
+
+        Args:
+            samples: samples that were not calibrated on, several along the first axis.
+            labels: their classes.
+            encrypted: how many of them are run encrypted; none by default, as this takes keys and time.
+        """
+        values = np.asarray(samples, dtype=np.float64)
+        facts = self._with(values, "check", labels).plan().facts["program"]["twin"]
+        found: dict[str, Any] = {"twin": facts}
+        if encrypted:
+            few = values[:encrypted]
+            told = None if labels is None else np.asarray(labels)[:encrypted]
+            found["encrypted"] = self._with(few, "check-encrypted", told).run().facts
+        return found
+
+    def keygen(
+        self, client: PathLike | None = None, server: PathLike | None = None, *, passphrase: str | None = None
+    ) -> tuple[Client, Server]:
+        """Make keys and return the two sides, each with a directory of its own.
+
+        Args:
+            client: directory of the client; one that goes with this object by default.
+            server: directory of the server; the same.
+            passphrase: encrypts the secret key.
+        """
+        home = Path(self._home.name)
+        client = home / "client" if client is None else client
+        server = home / "server" if server is None else server
+        theirs, ours = self.workload.keygen(client, server, passphrase=passphrase)
+        return Client(theirs, self.samples, self._home), Server(ours, self.path, self._home)
+
+
+class Client:
+    """The client's side: encrypts samples and decrypts outputs."""
+
+    def __init__(self, files: ClientFiles, samples: int, home: tempfile.TemporaryDirectory[str]) -> None:
+        self.files, self.samples = files, samples
+        self._home, self._count = home, 0
+
+    def encrypt(self, samples: npt.ArrayLike) -> Path:
+        """Return the directory of the encrypted samples, as many as the network was compiled for."""
+        values = np.asarray(samples, dtype=np.float64)
+        self._count += 1
+        data, out = (self.files.directory / f"{name}{self._count}" for name in ("samples", "inputs"))
+        path = data.with_suffix(".npy")
+        np.save(path, values)
+        try:
+            self.files.encrypt(out, data=path)
+        finally:
+            path.unlink()
+        return out
+
+    def decrypt(self, results: PathLike) -> Any:
+        """Return the outputs, a sample a row; a list of them if the network has several."""
+        values = [one.values for one in self.files.decrypt(results)]
+        return values[0] if len(values) == 1 else values
+
+
+class Server:
+    """The server's side: evaluates, and decrypts nothing."""
+
+    def __init__(self, files: ServerFiles, model: Path, home: tempfile.TemporaryDirectory[str]) -> None:
+        self.files, self.model = files, model
+        self._home, self._count = home, 0
+
+    def __call__(self, inputs: PathLike) -> Path:
+        """Return the directory of the encrypted outputs."""
+        self._count += 1
+        out = self.files.directory / f"results{self._count}"
+        self.files.evaluate(inputs, out, weights=self.model)
+        return out
+
+
+__all__ = ["Client", "Network", "NetworkPlan", "Server", "compile"]

@@ -1,0 +1,93 @@
+"""Networks from ONNX through ``lw.nn``: a small file, planned and run by both sides on a ring without security."""
+
+import importlib.util
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import limbwise as lw
+from limbwise.errors import LimbwiseError, ParamsError
+
+DATA = Path(__file__).parents[2] / "crates/apps/tests/data"
+
+
+@pytest.fixture(scope="module")
+def samples():
+    return np.load(DATA / "small_x.npy"), np.load(DATA / "small_y.npy")
+
+
+@pytest.fixture(scope="module")
+def ring(tmp_path_factory):
+    path = tmp_path_factory.mktemp("ring") / "small.toml"
+    path.write_text(lw.Params.preset("n16-l24-s40").on_ring(11, insecure="a test").to_toml())
+    return path
+
+
+@pytest.fixture(scope="module")
+def net(samples, ring):
+    x, _ = samples
+    return lw.nn.compile(DATA / "small.onnx", x[:2], calibrate=x[2:], error=0.02, margin=2.0, preset=ring)
+
+
+def test_a_plan_has_a_row_for_each_layer(net):
+    plan = net.plan()
+    assert [layer["name"] for layer in plan.layers][:2] == ["x", "norm"]
+    assert plan.twin["samples"] == 2
+    assert plan.twin["mean_error"] < 0.05
+    text = str(plan)
+    assert "norm" in text
+    assert "degree" in text
+    assert "peak memory" in text
+
+
+def test_both_sides_give_the_networks_scores(net, samples):
+    x, y = samples
+    client, server = net.keygen()
+    scores = client.decrypt(server(client.encrypt(x[:2])))
+    assert scores.shape == (2, 3)
+    assert np.abs(scores - y[:2]).max() < 0.1
+    assert np.abs(scores - y[:2]).max() > 1e-9
+
+
+def test_checks_and_times(net, samples):
+    x, y = samples
+    found = net.check(x[2:], y[2:].argmax(1))
+    assert found["twin"]["same_class"] == 2
+    assert found["twin"]["accuracy"] == [1.0, 1.0]
+    assert net.time("ark")["ark"].seconds > 0
+
+
+def test_what_cannot_be_compiled_is_told(samples, ring, tmp_path):
+    x, _ = samples
+    with pytest.raises(ParamsError, match="calibrate"):
+        lw.nn.compile(DATA / "small.onnx", x[:1])
+    with pytest.raises(ParamsError, match=r"an onnx\.ModelProto"):
+        lw.nn.compile(3, x)
+    with pytest.raises(LimbwiseError, match="samples of x"):
+        lw.nn.compile(DATA / "small.onnx", x[:, :1])
+    with pytest.raises(LimbwiseError, match="layer relu: no polynomial"):
+        lw.nn.compile(DATA / "small.onnx", x, error=1e-9, preset=ring)
+    broken = tmp_path / "broken.onnx"
+    broken.write_bytes(b"\xff" * 64)
+    with pytest.raises(LimbwiseError, match="an ONNX file"):
+        lw.nn.compile(broken, x)
+
+
+@pytest.mark.skipif(importlib.util.find_spec("onnx") is None, reason="needs limbwise[onnx]")
+def test_models_of_other_packages(samples, ring):
+    import onnx
+
+    x, _ = samples
+    model = onnx.load(DATA / "small.onnx")
+    assert lw.nn.compile(model, x, error=0.02, preset=ring).samples == 1
+
+    class Fitted:
+        coefs_ = (np.full((4, 3), 0.5), np.eye(3))
+        intercepts_ = (np.zeros(3), np.arange(3.0))
+        activation = "tanh"
+
+    Fitted.__module__ = "sklearn.neural_network"
+    rows = np.linspace(-1, 1, 32).reshape(8, 4)
+    net = lw.nn.compile(Fitted(), rows, preset=ring)
+    assert [layer["name"] for layer in net.plan().layers] == ["x", "layer0", "layer0.tanh", "layer1"]
