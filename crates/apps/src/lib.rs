@@ -34,6 +34,7 @@ pub mod query;
 pub mod registry;
 pub mod resnet;
 pub mod sort;
+pub mod table;
 pub mod threads;
 pub mod way;
 pub mod words;

@@ -24,6 +24,7 @@ use crate::{
     query::options::{QueryArgs, TpchArgs},
     resnet::options::ResnetArgs,
     sort::options::SortArgs,
+    table::options::TableArgs,
     way::Way,
     workload::{Built, Named, Refusable, Workload},
 };
@@ -530,6 +531,7 @@ workloads! {
         Logreg(LogregArgs) = "logreg", "logreg";
         Linear(LinearArgs) = "linear", "linear";
         Bootstrap(BootstrapArgs) = "bootstrap", "bootstrap";
+        Table(TableArgs) = "table", "table";
         Lola(LolaArgs) = "lola", "lola";
         Helr(HelrArgs) = "helr", "helr";
         Resnet(ResnetArgs) = "resnet20", "resnet";

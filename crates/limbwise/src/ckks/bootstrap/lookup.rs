@@ -5,7 +5,10 @@
 
 use super::{Bootstrapper, Halves, LookupTable, SCALE_TOLERANCE, Underway, eval_mod, table::LookupNoise};
 use crate::{
-    ckks::{Auto, Ciphertext, Estimate, With, bootstrap::Content, bootstrap::HalvesAt},
+    ckks::{
+        Auto, Ciphertext, Estimate, With,
+        bootstrap::{Content, HalvesAt},
+    },
     error::{BootstrapError, LevelError, Result, ShapeError},
     params::{Bootstrapping, Order, Params, Sine},
     rlwe::noise,
@@ -81,7 +84,8 @@ impl<'b, D: Device> Lookup<'b, D> {
         Ok(Self { boot, table })
     }
 
-    /// The entries of the integers in the slots: of real parts, and of imaginary ones if the plan's content is complex.
+    /// The entries of the integers in the slots: of real parts, and of imaginary ones too if the plan's content and the
+    /// values are complex.
     ///
     /// Shape:  level ≥ the input level, one more if t is above 2^m → [`LookupTable::output_level`].
     /// Scale:  that of its level.
@@ -132,7 +136,7 @@ impl<'b, D: Device> Lookup<'b, D> {
         if a.slots != slots {
             return Err(ShapeError::Slots { op: OP, left: a.slots, right: slots }.into());
         }
-        let parts = if self.boot.plan.content == Content::Complex { 2f64.sqrt() } else { 1.0 };
+        let parts = if self.is_real(&a.estimate) { 1.0 } else { 2f64.sqrt() };
         let (peak, most) = (a.estimate.peak / parts, to_f64(self.table.entries() as u64));
         let within = peak <= most * (1.0 + 1e-9);
         if within { Ok(()) } else { Err(BootstrapError::TableDomain { peak, entries: self.table.entries() }.into()) }
@@ -156,18 +160,30 @@ impl<'b, D: Device> Lookup<'b, D> {
     pub fn advance(&self, auto: &Auto<'_, D>, from: Underway<D>) -> Result<Underway<D>> {
         let _region = auto.eval.device().region(Region::Bootstrap, 0);
         let value = match self.next_step(&from) {
-            Some(EXPONENTIAL) => self.each(auto, &from.value, |u| {
-                let _region = auto.eval.device().region("eval_mod", 0);
-                let circle = eval_mod::exponential(self.boot, auto, &u.clone().bounded_by(1.0), &self.boot.interval)?;
-                Ok(Ciphertext { estimate: Estimate::exact(1.0), ..circle })
-            })?,
+            Some(EXPONENTIAL) => {
+                let parts = if self.is_real(&from.message) && self.boot.halves == Halves::Batch {
+                    auto.eval.split(&from.value, 0, from.value.batch() / 2)
+                } else {
+                    from.value.clone()
+                };
+                self.each(auto, &parts, |u| {
+                    let _region = auto.eval.device().region("eval_mod", 0);
+                    let u = u.clone().bounded_by(1.0);
+                    let circle = eval_mod::exponential(self.boot, auto, &u, &self.boot.interval)?;
+                    Ok(Ciphertext { estimate: Estimate::exact(1.0), ..circle })
+                })?
+            }
             Some(TABLE) => {
                 let _region = auto.eval.device().region(TABLE, 0);
                 let coefficients = self.table.coefficients();
                 let sums = self.each(auto, &from.value, |z| {
                     auto.settle(&auto.circle_series(z, coefficients, &self.boot.unit)?)
                 })?;
-                self.joined(auto, &sums)?
+                if self.is_real(&from.message) {
+                    auto.eval.add(&sums, &auto.eval.conjugate(&sums)?)?
+                } else {
+                    self.joined(auto, &sums)?
+                }
             }
             Some(_) => return self.boot.advance(auto, from),
             None => from.value.clone(),
@@ -190,12 +206,14 @@ impl<'b, D: Device> Lookup<'b, D> {
         Ok(auto.eval.stack(&all))
     }
 
-    /// Twice the real parts; where both halves of the coefficients are a batch, those of the second are multiplied by i.
+    /// Whether only real parts are looked up: the plan drops imaginary ones, or there are none.
+    fn is_real(&self, message: &Estimate) -> bool {
+        message.real || self.boot.plan.content == Content::Real
+    }
+
+    /// Twice the real parts; those of the second half of the batch are multiplied by i.
     fn joined(&self, auto: &Auto<'_, D>, w: &Ciphertext<D>) -> Result<Ciphertext<D>> {
         let eval = &auto.eval;
-        if self.boot.halves == Halves::Real {
-            return eval.add(w, &eval.conjugate(w)?);
-        }
         let half = w.batch() / 2;
         let real = eval.split(w, 0, half);
         let imaginary = self.boot.times_i(eval, &eval.split(w, half, 2 * half));
@@ -208,7 +226,7 @@ impl<'b, D: Device> Lookup<'b, D> {
     /// # Errors
     /// A failure probability above the accepted one, now that the error of the steps before the exponential is known.
     pub fn finish(&self, auto: &Auto<'_, D>, last: &Underway<D>) -> Result<Ciphertext<D>> {
-        let (params, slots, content) = (auto.eval.params(), self.boot.plan.slots, self.boot.plan.content);
+        let (params, slots) = (auto.eval.params(), self.boot.plan.slots);
         let scale = params.scale(last.value.level);
         debug_assert!((last.value.scale / scale - 1.0).abs() < SCALE_TOLERANCE, "the scale is that of the level");
         let argument = last.expected
@@ -216,7 +234,7 @@ impl<'b, D: Device> Lookup<'b, D> {
             / self.table.factor(self.boot.levels.literal.message_ratio);
         let noise = self.table.noise(params, slots, argument);
         self.table.vouch(noise, self.boot.levels.log2_lookup_failure())?;
-        let real = content == Content::Real;
+        let real = self.is_real(&last.message);
         let parts = if real { 1.0 } else { 2f64.sqrt() };
         let peak = self.table.peak() * parts;
         let error = self.table.expected_error(noise);
