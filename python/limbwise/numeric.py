@@ -29,6 +29,7 @@ __all__ = [
     "exp",
     "layer_norm",
     "log",
+    "lookup",
     "reciprocal",
     "rsqrt",
     "softmax",
@@ -89,6 +90,27 @@ def _without(layout: Layout, axis: int, *, everywhere: bool) -> Layout:
     dead = layout.dead if extent == 1 or everywhere else (*layout.dead, (stride, extent))
     shape, strides, extents = (tuple(v[i] for i in rest) for v in (layout.shape, layout.strides, layout.extents))
     return replace(layout, shape=shape, strides=strides, extents=extents, dead=dead)
+
+
+def lookup(x: EncryptedArray, table: Any) -> EncryptedArray:
+    """Evaluate ``table[x]`` for integers x, by a bootstrapping whatever levels are left.
+
+    The table's polynomial has slope zero at the integers, so small errors of x are squared away and results have levels
+    again: gates on packed bits are tables of sums of bits. Between integers the result lies between entries.
+
+    Args:
+        x: encrypted integers from 0 to ``len(table) - 1``; others are taken modulo the next power of two.
+        table: 2 to 1024 real numbers. A table of t entries takes log₂ t of the levels that bootstrapping gives.
+
+    Raises:
+        BootstrapError: a table longer than the parameters have levels for, parameters without bootstrapping or with a
+            cosine in it, values so noisy that a result could be wrong with a probability above 2⁻⁶⁰.
+    """
+    x = _real(x, "lookup")
+    entries = x._clear(np.asarray(table))
+    if entries.ndim != 1 or entries.dtype.kind != "f":
+        raise EncodeError(f"lookup: a table of shape {entries.shape}: give a list of 2 to 1024 real numbers")
+    return _mapped(x, Function.lookup(entries.tolist()), 0.0, float(max(entries.size - 1, 1)), "lookup")
 
 
 def absolute(

@@ -39,6 +39,7 @@ pub mod registry;
 pub mod resnet;
 pub mod similarity;
 pub mod sort;
+pub mod table;
 pub mod threads;
 pub mod way;
 pub mod words;

@@ -27,6 +27,7 @@ use crate::{
     resnet::options::ResnetArgs,
     similarity::options::SimilarityArgs,
     sort::options::SortArgs,
+    table::options::TableArgs,
     way::Way,
     workload::{Built, Named, Part, Refusable, Workload},
     zn_mul::options::ZnMulArgs,
@@ -556,6 +557,7 @@ workloads! {
         Logreg(LogregArgs) = "logreg", "logreg";
         Linear(LinearArgs) = "linear", "linear";
         Bootstrap(BootstrapArgs) = "bootstrap", "bootstrap";
+        Table(TableArgs) = "table", "table";
         Lola(LolaArgs) = "lola", "lola";
         Helr(HelrArgs) = "helr", "helr";
         Resnet(ResnetArgs) = "resnet20", "resnet";

@@ -452,6 +452,65 @@ pub enum BootstrapError {
         "two passes need SlotToCoeff first: with SlotToCoeff last a first pass can fail on constant messages; choose a preset with the other order"
     )]
     TwoPasses,
+    /// A table of a length that is not supported.
+    #[error(
+        "a table of {got} entries: give 2 to {most}, those of the integers 0, 1, 2, …; split longer integers into digits and look these up one by one"
+    )]
+    TableLength {
+        /// Entries given.
+        got: usize,
+        /// Entries at most.
+        most: usize,
+    },
+    /// An entry that is not a number of the usual size.
+    #[error("entry {index} of the table is {value}: give finite numbers up to 10^15 in absolute value")]
+    TableEntry {
+        /// Index of the entry.
+        index: usize,
+        /// Its value.
+        value: f64,
+    },
+    /// Parameters whose EvalMod gives no point of the unit circle.
+    #[error(
+        "tables need SlotToCoeff first and an exponential in EvalMod, and these parameters have another order or a cosine: choose boot, boot-fast or boot-precise"
+    )]
+    TableParameters,
+    /// A table that takes more levels than there are.
+    #[error(
+        "a table of {entries} entries takes {needed} levels and bootstrapping leaves {left}: at most {} entries fit; choose parameters with more levels (boot has 15), or look up digits", 1u64 << (*left).min(10)
+    )]
+    TableDepth {
+        /// Entries, filled up to a power of two.
+        entries: usize,
+        /// Levels that the table takes.
+        needed: usize,
+        /// Levels between the exponential and the input of bootstrapping.
+        left: usize,
+    },
+    /// Integers that may be beyond the table.
+    #[error(
+        "slots may reach {peak:.6e} and the table has entries for 0 to {}: give a longer table, or state a tighter bound (Ciphertext::bounded_by)", entries - 1
+    )]
+    TableDomain {
+        /// Bound on the slots' absolute values.
+        peak: f64,
+        /// Entries, filled up to a power of two.
+        entries: usize,
+    },
+    /// A lookup that would be wrong too often.
+    #[error(
+        "a lookup would be wrong with probability 2^{got:.1} a slot, and 2^{accepted:.0} is accepted: the integers have errors of {argument:.1e} of their distance, the results of {value:.1e}; look up before errors grow, take a shorter table or smaller entries, or parameters of more precision"
+    )]
+    TableNoise {
+        /// log₂ of the failure probability.
+        got: f64,
+        /// log₂ of the accepted one.
+        accepted: f64,
+        /// Deviation of an argument, in units of the distance between integers.
+        argument: f64,
+        /// Deviation of a result.
+        value: f64,
+    },
     /// Values that would overflow q₀.
     #[error(
         "slots may reach {peak:.3e}, and these parameters bootstrap values up to {most:.3e}: scale them down first, or state a tighter bound (Ciphertext::bounded_by)"

@@ -7,7 +7,7 @@ use crate::{
 use limbwise::{
     Result,
     ckks::{
-        LevelPolicy,
+        LevelPolicy, LookupTable,
         functions::{
             Axis, Extreme, Function, Greatest, Inverse, InverseRoot, Keys, LayerNorm, Order, Rows, Smooth, Softmax,
             Sorted, Sorting,
@@ -66,6 +66,12 @@ impl PyFunction {
     #[staticmethod]
     fn log(from: f64, to: f64, error: f64) -> PyResult<Self> {
         planned(Smooth::log([from, to], error), Function::Smooth)
+    }
+
+    /// The entries of a table for 0, 1, 2, …
+    #[staticmethod]
+    fn lookup(entries: Vec<f64>) -> PyResult<Self> {
+        planned(LookupTable::new(&entries), Function::Lookup)
     }
 
     /// Softmax along an axis of an array with these other axes.

@@ -1,4 +1,4 @@
-//! Polynomials in the Chebyshev basis: baby steps, giant steps, minimal depth.
+//! Polynomials in the Chebyshev basis, or in powers on the unit circle: baby steps, giant steps, minimal depth.
 //!
 //! A series of degree d needs ⌈log₂(d+1)⌉ levels. It is divided by T_m, m a power of two, until the parts are linear
 //! combinations of baby steps. Where the depth is tight (only along the leading quotients) the division continues down
@@ -8,7 +8,8 @@ use super::{auto::Auto, ciphertext::Ciphertext, evaluator::Evaluator, watch::Wit
 use crate::error::Result;
 use limbwise_device::Device;
 use limbwise_math::chebyshev::{Series, divide};
-use std::{collections::BTreeMap, ops::Range};
+use num_complex::Complex64;
+use std::collections::BTreeMap;
 
 /// Levels that a series of this degree consumes for an argument in [−1, 1].
 #[must_use]
@@ -16,16 +17,26 @@ pub fn depth(degree: usize) -> usize {
     (degree + 1).next_power_of_two().trailing_zeros() as usize
 }
 
-/// T_k of the argument, computed on first use.
+/// The polynomials that a sum is made of.
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    /// T_k, for real arguments in [−1, 1].
+    Chebyshev,
+    /// z^k, for arguments on the unit circle.
+    Power,
+}
+
+/// T_k or z^k of the argument, computed on first use.
 struct Basis<'s, 'a, D: Device> {
     auto: &'s Auto<'a, D>,
+    kind: Kind,
     powers: BTreeMap<usize, Ciphertext<D>>,
-    /// X^(N/2) where odd coefficients are imaginary.
+    /// X^(N/2) where coefficients have imaginary parts.
     imaginary: Option<&'s D::Poly>,
 }
 
 impl<D: Device> Basis<'_, '_, D> {
-    /// T_k by T_{a+b} = 2·T_a·T_b − T_{a−b}, a the larger half: depth ⌈log₂ k⌉.
+    /// T_k by T_{a+b} = 2·T_a·T_b − T_{a−b}, z^k by z^a·z^b, a the larger half: depth ⌈log₂ k⌉.
     fn get(&mut self, k: usize) -> Result<Ciphertext<D>> {
         if let Some(known) = self.powers.get(&k) {
             return Ok(known.clone());
@@ -35,18 +46,40 @@ impl<D: Device> Basis<'_, '_, D> {
         let (left, right) = (self.get(a)?, self.get(b)?);
         let auto = self.auto;
         let product = if a == b { auto.square(&left)? } else { auto.mul(&left, &right)? };
-        let power = if a == b {
-            auto.eval.add_scalar_in_place(auto.settle(&auto.eval.add(&product, &product)?)?, -1.0)
-        } else {
-            // The smaller polynomial is subtracted before the division, at the scale of the product: there it costs
-            // only a constant.
-            let less = auto.eval.drop_level(&auto.settle(&self.get(a - b)?)?, product.level)?;
-            auto.settle(&auto.eval.combination("chebyshev", &[(2.0, &product), (-1.0, &less)], product.scale)?)?
+        let power = match self.kind {
+            Kind::Power => auto.settle(&product)?,
+            Kind::Chebyshev if a == b => {
+                auto.eval.add_scalar_in_place(auto.settle(&auto.eval.add(&product, &product)?)?, -1.0)
+            }
+            Kind::Chebyshev => {
+                // The smaller polynomial is subtracted before the division, at the scale of the product: there it costs
+                // only a constant.
+                let less = auto.eval.drop_level(&auto.settle(&self.get(a - b)?)?, product.level)?;
+                auto.settle(&auto.eval.combination("chebyshev", &[(2.0, &product), (-1.0, &less)], product.scale)?)?
+            }
         };
-        let power = power.bounded_by(1.0); // Chebyshev polynomials map [−1, 1] to itself
+        let power = power.bounded_by(1.0); // the interval and the circle are mapped to themselves
         self.powers.insert(k, power.clone());
         Ok(power)
     }
+
+    /// Quotient and remainder by the m-th polynomial.
+    fn divided(&self, p: &[Complex64], m: usize) -> (Vec<Complex64>, Vec<Complex64>) {
+        if self.kind == Kind::Power {
+            return (p[m..].to_vec(), p[..m].to_vec());
+        }
+        let [real, imaginary] = [real_parts(p), imaginary_parts(p)].map(|part| divide(&part, m));
+        let join = |re: Vec<f64>, im: Vec<f64>| re.into_iter().zip(im).map(|(re, im)| Complex64::new(re, im)).collect();
+        (join(real.0, imaginary.0), join(real.1, imaginary.1))
+    }
+}
+
+fn real_parts(p: &[Complex64]) -> Vec<f64> {
+    p.iter().map(|c| c.re).collect()
+}
+
+fn imaginary_parts(p: &[Complex64]) -> Vec<f64> {
+    p.iter().map(|c| c.im).collect()
 }
 
 impl<D: Device> Evaluator<'_, D> {
@@ -69,7 +102,8 @@ impl<D: Device> Auto<'_, D> {
     /// # Panics
     /// If `coefficients` is empty.
     pub fn chebyshev_unit(&self, u: &Ciphertext<D>, coefficients: &[f64]) -> Result<Ciphertext<D>> {
-        self.series(u, coefficients, None)
+        let coefficients: Vec<Complex64> = coefficients.iter().map(|&c| c.into()).collect();
+        self.series(u, &coefficients, Kind::Chebyshev, None)
     }
 
     /// Evaluates `Σ c_k·T_k(u)` for real u, with real even coefficients and imaginary odd ones: for example exp(iαu).
@@ -86,15 +120,40 @@ impl<D: Device> Auto<'_, D> {
         coefficients: &[f64],
         unit: &D::Poly,
     ) -> Result<Ciphertext<D>> {
-        self.series(u, coefficients, Some(unit))
+        let complex = |(k, &c): (usize, &f64)| if k % 2 == 0 { c.into() } else { Complex64::new(0.0, c) };
+        let coefficients: Vec<Complex64> = coefficients.iter().enumerate().map(complex).collect();
+        self.series(u, &coefficients, Kind::Chebyshev, Some(unit))
     }
 
-    fn series(&self, u: &Ciphertext<D>, coefficients: &[f64], imaginary: Option<&D::Poly>) -> Result<Ciphertext<D>> {
+    /// Evaluates `Σ c_k·z^k` for z on the unit circle. `unit` is X^(N/2), whose slots are all i, over the primes of `z`
+    /// or more.
+    ///
+    /// # Errors
+    /// As [`Self::chebyshev_unit`].
+    ///
+    /// # Panics
+    /// If `coefficients` is empty.
+    pub fn circle_series(
+        &self,
+        z: &Ciphertext<D>,
+        coefficients: &[Complex64],
+        unit: &D::Poly,
+    ) -> Result<Ciphertext<D>> {
+        self.series(z, coefficients, Kind::Power, Some(unit))
+    }
+
+    fn series(
+        &self,
+        u: &Ciphertext<D>,
+        coefficients: &[Complex64],
+        kind: Kind,
+        imaginary: Option<&D::Poly>,
+    ) -> Result<Ciphertext<D>> {
         let degree = coefficients.len().checked_sub(1).expect("a series has a coefficient");
         let _region = self.eval.device().region("chebyshev", u32::try_from(degree).unwrap_or(u32::MAX));
         let u = self.settle(u)?.bounded_by(1.0);
         self.eval.needs("chebyshev", &u, depth(degree))?;
-        let mut basis = Basis { auto: self, powers: BTreeMap::from([(1, u)]), imaginary };
+        let mut basis = Basis { auto: self, kind, powers: BTreeMap::from([(1, u)]), imaginary };
         // √d baby steps balance the products for powers against those of the recombination.
         let babies = 1usize << (depth(degree).div_ceil(2));
         self.evaluate(&mut basis, coefficients, babies, depth(degree))
@@ -114,16 +173,27 @@ impl<D: Device> Auto<'_, D> {
     }
 
     /// Evaluates a part of a series within `budget` levels of the argument; the result may be pending.
-    fn evaluate(&self, basis: &mut Basis<'_, '_, D>, p: &[f64], babies: usize, budget: usize) -> Result<Ciphertext<D>> {
+    fn evaluate(
+        &self,
+        basis: &mut Basis<'_, '_, D>,
+        p: &[Complex64],
+        babies: usize,
+        budget: usize,
+    ) -> Result<Ciphertext<D>> {
         let degree = p.len() - 1;
         let combination_depth = degree.next_power_of_two().trailing_zeros() as usize + 1;
         if degree <= 1 || (degree < babies && combination_depth <= budget) {
             return self.combination(basis, p);
         }
         let m = (degree + 1).next_power_of_two() / 2;
-        let (quotient, remainder) = divide(p, m);
+        let (quotient, remainder) = basis.divided(p, m);
         let high = match quotient[..] {
-            [constant] => self.weighted_sum(&[(constant, &basis.get(m)?)])?,
+            [constant] if constant.im == 0.0 => self.weighted_sum(&[(constant.re, &basis.get(m)?)])?,
+            [constant] => {
+                let mut alone = vec![Complex64::default(); m + 1];
+                alone[m] = constant;
+                self.combination(basis, &alone)?
+            }
             _ => self.mul(&self.evaluate(basis, &quotient, babies, budget - 1)?, &basis.get(m)?)?,
         };
         let low = self.evaluate(basis, &remainder, babies, budget)?;
@@ -131,30 +201,27 @@ impl<D: Device> Auto<'_, D> {
     }
 
     /// `Σ p_k·T_k` of a few terms, pending. Only exact zeros are omitted: the smallest coefficients still count.
-    fn combination(&self, basis: &mut Basis<'_, '_, D>, p: &[f64]) -> Result<Ciphertext<D>> {
-        let Some(unit) = basis.imaginary else {
-            return Ok(self.eval.add_scalar_in_place(self.sum_of_terms(basis, p, 1..p.len(), 1)?, p[0]));
+    fn combination(&self, basis: &mut Basis<'_, '_, D>, p: &[Complex64]) -> Result<Ciphertext<D>> {
+        let (real, imaginary) = (real_parts(p), imaginary_parts(p));
+        let is_there = |part: &[f64]| part[1..].iter().any(|&c| c != 0.0);
+        let lowest = (1..p.len()).filter(|&k| p[k] != Complex64::default()).max().unwrap_or(1);
+        let sum = match basis.imaginary {
+            Some(unit) if imaginary.iter().any(|&c| c != 0.0) => {
+                let sum = self.sum_of_terms(basis, &imaginary, lowest)?;
+                let sum = if imaginary[0] == 0.0 { sum } else { self.eval.add_scalar_in_place(sum, imaginary[0]) };
+                let turned = self.eval.times_unit(&sum, unit);
+                if is_there(&real) { self.add(&turned, &self.sum_of_terms(basis, &real, lowest)?)? } else { turned }
+            }
+            _ => self.sum_of_terms(basis, &real, lowest)?,
         };
-        let odd = self.eval.times_unit(&self.sum_of_terms(basis, p, 1..p.len(), 2)?, unit);
-        let even = match p.len() {
-            ..=2 => odd,
-            _ => self.add(&odd, &self.sum_of_terms(basis, p, 2..p.len(), 2)?)?,
-        };
-        Ok(self.eval.add_scalar_in_place(even, p[0]))
+        Ok(self.eval.add_scalar_in_place(sum, real[0]))
     }
 
-    /// The terms at the given indices, pending at the lowest of their levels.
-    fn sum_of_terms(
-        &self,
-        basis: &mut Basis<'_, '_, D>,
-        p: &[f64],
-        indices: Range<usize>,
-        step: usize,
-    ) -> Result<Ciphertext<D>> {
-        let lowest = (1..p.len()).filter(|&k| p[k] != 0.0).max().unwrap_or(1);
+    /// The terms of real coefficients that are not zero, pending at the level of the `lowest`-th.
+    fn sum_of_terms(&self, basis: &mut Basis<'_, '_, D>, p: &[f64], lowest: usize) -> Result<Ciphertext<D>> {
         let level = basis.get(lowest)?.level;
         let mut terms = Vec::new();
-        for k in indices.step_by(step).filter(|&k| p[k] != 0.0) {
+        for k in (1..p.len()).filter(|&k| p[k] != 0.0) {
             terms.push((p[k], self.eval.drop_level(&basis.get(k)?, level)?));
         }
         if terms.is_empty() {

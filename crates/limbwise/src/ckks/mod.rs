@@ -35,7 +35,7 @@ pub mod watch;
 #[cfg(feature = "client")]
 pub use audit::{Audit, Finding, ShadowBound, ShadowReport};
 pub use auto::Auto;
-pub use bootstrap::{BootstrapPlan, Bootstrapper};
+pub use bootstrap::{BootstrapPlan, Bootstrapper, Lookup, LookupTable};
 pub use ciphertext::{Ciphertext, Plaintext};
 #[cfg(feature = "client")]
 pub use decrypt::{Probe, decrypt};

@@ -155,12 +155,23 @@ impl Bootstrapping {
     pub fn log2_failure(&self, slots: usize) -> f64 {
         let edge = f64::from(self.literal.eval_mod.range) - 0.5;
         let coefficients = 2.0 * to_f64(slots.min(self.n / 2) as u64);
+        (self.log2_beyond(edge) + coefficients.log2()).min(0.0)
+    }
+
+    /// log₂ of the probability that a coefficient of a lookup is beyond ±K, where the series of the interval ends. What
+    /// is beyond is the sum itself, not the sum rounded: its fraction is the entry.
+    #[must_use]
+    pub fn log2_lookup_failure(&self) -> f64 {
+        self.log2_beyond(f64::from(self.literal.eval_mod.range)).min(0.0)
+    }
+
+    /// log₂ of the probability that the sum behind a coefficient is beyond ±`edge`.
+    fn log2_beyond(&self, edge: f64) -> f64 {
         let [_, most] = self.weight;
-        let tail = match u32::try_from(most + 1) {
+        match u32::try_from(most + 1) {
             Ok(count) if count <= 1024 => two_sided_tail(count, edge).log2(),
             _ => log2_sub_gaussian_tail(to_f64(most as u64 + 1) / 12.0, edge),
-        };
-        (tail + coefficients.log2()).min(0.0)
+        }
     }
 
     /// Standard deviation of the multiple of q₀ in a coefficient.

@@ -85,15 +85,23 @@ impl EvalModLiteral {
     #[must_use]
     pub fn series(&self, message_ratio: u32) -> Vec<f64> {
         let points = self.points(message_ratio);
+        // Over a wide range an interval fits as well as its integers, and interpolation is fast.
+        if points.len() <= 2 * self.degree || points.len() > 64 * self.degree {
+            return self.series_of_the_interval();
+        }
+        self.series_by(&|f| Series::fit(f, -1.0, 1.0, self.degree, &points).coefficients)
+    }
+
+    /// The series that is good on all of [−K, K], where the values of a table lie: the one that interpolates at
+    /// Chebyshev's nodes.
+    #[must_use]
+    pub fn series_of_the_interval(&self) -> Vec<f64> {
+        let degree = u32::try_from(self.degree).unwrap_or(u32::MAX);
+        self.series_by(&|f| Series::interpolate(f, -1.0, 1.0, degree).coefficients)
+    }
+
+    fn series_by(&self, fitted: &dyn Fn(&dyn Fn(f64) -> f64) -> Vec<f64>) -> Vec<f64> {
         let slow = TAU * f64::from(self.range) / (self.double_angles as f64).exp2();
-        let fitted = |f: &dyn Fn(f64) -> f64| {
-            // Over a wide range an interval fits as well as its integers, and interpolation is fast.
-            if points.len() <= 2 * self.degree || points.len() > 64 * self.degree {
-                let degree = u32::try_from(self.degree).unwrap_or(u32::MAX);
-                return Series::interpolate(f, -1.0, 1.0, degree).coefficients;
-            }
-            Series::fit(f, -1.0, 1.0, self.degree, &points).coefficients
-        };
         let cosine = fitted(&|u| (slow * u).cos());
         match self.sine {
             Sine::Cosine { .. } => cosine,
@@ -119,7 +127,20 @@ impl EvalModLiteral {
     /// Largest error of the series in z over all multiples, amplified by double angles and the gain.
     #[must_use]
     pub fn series_error(&self, message_ratio: u32) -> f64 {
-        let coefficients = self.series(message_ratio);
+        let points = self.points(message_ratio);
+        self.error_at(&self.series(message_ratio), &points) / turn(message_ratio)
+    }
+
+    /// Largest error of the exponential, or of the sine, by the series of the interval.
+    #[must_use]
+    pub fn interval_error(&self) -> f64 {
+        let steps = 64 * self.range;
+        let points: Vec<f64> = (0..=2 * steps).map(|i| f64::from(i) / f64::from(steps) - 1.0).collect();
+        self.error_at(&self.series_of_the_interval(), &points)
+    }
+
+    /// Largest error of the sine at the points u, amplified by double angles.
+    fn error_at(&self, coefficients: &[f64], points: &[f64]) -> f64 {
         let part = |parity: usize| {
             let kept = coefficients.iter().enumerate().map(|(k, &c)| if k % 2 == parity { c } else { 0.0 });
             Series { coefficients: kept.collect(), from: -1.0, to: 1.0 }
@@ -137,7 +158,7 @@ impl EvalModLiteral {
             };
             (sine - (TAU * x).sin()).abs()
         };
-        self.points(message_ratio).iter().map(error).fold(0.0, f64::max) / turn(message_ratio)
+        points.iter().map(error).fold(0.0, f64::max)
     }
 
     /// The series of least depth, then of least degree, whose error in z stays below `most_error`; `None` if no degree

@@ -94,6 +94,15 @@ pub fn eval_mod(params: &Params, slots: usize, width: f64) -> f64 {
     (-bits).exp2().hypot(boot.sine_error(width))
 }
 
+/// The noise of EvalMod's exponential, in each part of a point of the unit circle: that of [`eval_mod`] in units of the
+/// circle, with the error of the series of the interval.
+#[must_use]
+pub fn circle(params: &Params, slots: usize) -> f64 {
+    let Some(boot) = params.bootstrapping() else { return 0.0 };
+    let turn = std::f64::consts::TAU * (-f64::from(boot.literal.message_ratio)).exp2();
+    (eval_mod(params, slots, 0.0) * turn).hypot(boot.literal.eval_mod.interval_error())
+}
+
 /// The factor from the error of a coefficient to that of one real component of a slot: √n for n slots in 2n
 /// coefficients.
 #[must_use]

@@ -14,6 +14,7 @@ mod functions;
 mod lazy;
 #[cfg(test)]
 mod linear;
+mod lookup;
 #[cfg(test)]
 mod noise;
 #[cfg(test)]

@@ -109,6 +109,9 @@ impl Op {
                 self.taking_levels(machine, a, linear)
             }
             Self::Function(function) => {
+                if let Function::Lookup(table) = &**function {
+                    return machine.look_up(a, table);
+                }
                 let ready = |x: &Ciphertext<D>, levels| auto.ready_with(x, levels, machine.bootstrapper);
                 function.apply(auto, &machine.ready(a, function.first_levels())?, &ready)
             }

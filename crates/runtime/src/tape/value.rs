@@ -2,7 +2,8 @@
 
 use limbwise::{
     Result,
-    ckks::{Auto, Bootstrapper, Ciphertext, LevelPolicy},
+    ckks::{Auto, Bootstrapper, Ciphertext, LevelPolicy, LookupTable},
+    error::BootstrapError,
 };
 use limbwise_device::Device;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -59,10 +60,20 @@ impl<'m, D: Device> Machine<'m, '_, D> {
         Ok(held.clone())
     }
 
+    /// The entries of a value's integers: see [`Auto::look_up_with`].
+    ///
+    /// # Errors
+    /// As there; [`BootstrapError::Absent`] where nothing bootstraps.
+    pub fn look_up(&self, value: &Value<D>, table: &LookupTable) -> Result<Ciphertext<D>> {
+        let made = self.bootstrapper.ok_or(BootstrapError::Absent)?;
+        let a = self.ready(value, table.levels_before(self.auto.eval.params()))?;
+        self.auto.look_up_with(made()?, &a, table)
+    }
+
     /// The same message with all levels: see [`Auto::bootstrap_with`].
     ///
     /// # Errors
-    /// As there; [`limbwise::error::BootstrapError::Absent`] where nothing bootstraps.
+    /// As there; [`BootstrapError::Absent`] where nothing bootstraps.
     pub fn bootstrap(&self, a: &Ciphertext<D>) -> Result<Ciphertext<D>> {
         match self.bootstrapper {
             Some(made) => self.auto.bootstrap_with(made()?, a),

@@ -113,6 +113,7 @@ impl<'b, D: Device> Builder<'b, D> {
             to_coeff: self.slot_to_coeff(wanted, fill, target)?,
             to_slot: self.coeff_to_slot(halves)?,
             series: self.levels.literal.eval_mod.series(self.levels.literal.message_ratio),
+            interval: self.levels.literal.eval_mod.series_of_the_interval(),
             straightening: self.levels.straightening(),
             cubics: arcsine.cubics(|c, level, scale| self.constant_with_i(quarter_turn, c, level, scale))?,
             target,

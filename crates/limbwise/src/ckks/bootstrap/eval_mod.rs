@@ -44,15 +44,27 @@ pub(super) fn eval_mod<D: Device>(
                 _ => arcsine(boot, auto, &cosine),
             }
         }
-        Sine::Exponential { .. } => {
-            let mut power = auto.chebyshev_odd_imaginary(&u, &boot.series, &boot.unit)?;
-            for index in 0..steps {
-                let _region = auto.eval.device().region("square", index);
-                power = auto.square(&auto.settle(&power)?.bounded_by(1.0))?;
-            }
-            harmonics(boot, auto, &auto.settle(&power)?.bounded_by(1.0))
-        }
+        Sine::Exponential { .. } => harmonics(boot, auto, &exponential(boot, auto, &u, &boot.series)?),
     }
+}
+
+/// exp(2πix) for u = x/K, from the series of 2^−r of the angle.
+///
+/// Shape:  EvalMod's first level → its last but one if there are two harmonics, else its last.
+/// Scale:  that of its level.
+pub(super) fn exponential<D: Device>(
+    boot: &Bootstrapper<D>,
+    auto: &Auto<'_, D>,
+    u: &Ciphertext<D>,
+    series: &[f64],
+) -> Result<Ciphertext<D>> {
+    let mut power = auto.chebyshev_odd_imaginary(u, series, &boot.unit)?;
+    let squares = u32::try_from(boot.levels.literal.eval_mod.double_angles).unwrap_or(0);
+    for index in 0..squares {
+        let _region = auto.eval.device().region("square", index);
+        power = auto.square(&auto.settle(&power)?.bounded_by(1.0))?;
+    }
+    Ok(auto.settle(&power)?.bounded_by(1.0))
 }
 
 /// 2c² − 1.

@@ -4,23 +4,27 @@
 //! Stays out: parameters (`params::bootstrap`), key generation, the choice of a plan for a memory budget (`runtime`).
 //!
 //! Read in this order: [`plan`], `transforms`, `recipe`, `slot_to_coeff`, `mod_raise`, `coeff_to_slot`, `eval_mod`, then
-//! [`Bootstrapper::evaluate`], `steps`, `iterate`.
+//! [`Bootstrapper::evaluate`], `steps`, `iterate`, and for tables `table`, `lookup`.
 
 mod build;
 mod coeff_to_slot;
 mod eval_mod;
 mod iterate;
+mod lookup;
 mod mod_raise;
 pub mod plan;
 mod recipe;
 mod slot_to_coeff;
 mod steps;
+mod table;
 mod transforms;
 
 pub(crate) use build::middle_monomial;
 pub use build::requirements;
+pub use lookup::Lookup;
 pub use plan::{BootstrapPlan, Content, HalvesAt, Rotations};
 pub use steps::Underway;
+pub use table::{LookupNoise, LookupTable};
 
 use super::{Auto, Ciphertext, Estimate, Evaluator, LinearTransform, evaluator::linear};
 use crate::{
@@ -82,6 +86,8 @@ pub struct Bootstrapper<D: Device> {
     to_slot: Maps<D>,
     halves: Halves,
     series: Vec<f64>,
+    /// The series of the interval, for tables.
+    interval: Vec<f64>,
     straightening: Vec<f64>,
     cubics: Vec<Cubic<D>>,
     /// Scale of EvalMod's result.

@@ -19,11 +19,17 @@ pub struct Underway<D: Device> {
     /// Expected error of the message at ModRaise; zero before it.
     pub expected: f64,
     /// The input's estimate.
-    message: Estimate,
-    shadow: Option<Shadow>,
+    pub(super) message: Estimate,
+    /// The input's clear values, if it has them.
+    pub(super) shadow: Option<Shadow>,
 }
 
 impl<D: Device> Underway<D> {
+    /// Before the first step: the input, and what is known of it.
+    pub(super) fn begun(value: Ciphertext<D>, message: Estimate, shadow: Option<Shadow>) -> Self {
+        Self { done: 0, value, expected: 0.0, message, shadow }
+    }
+
     /// Restores the state saved after `done` steps.
     #[must_use]
     pub fn resumed(self, done: usize, value: Ciphertext<D>, expected: f64) -> Self {
@@ -57,7 +63,7 @@ impl<D: Device> Bootstrapper<D> {
         let input = self.settle_input(eval, &a)?;
         let first = self.levels.literal.order == Order::SlotToCoeffFirst;
         let value = if first { input } else { self.lift_scale(eval, &input)? };
-        Ok(Underway { done: 0, value, expected: 0.0, message: a.estimate, shadow: a.shadow })
+        Ok(Underway::begun(value, a.estimate, a.shadow))
     }
 
     /// Name of the step that [`Self::advance`] runs next; `None` after the last.

@@ -2,7 +2,7 @@
 
 use super::{Extreme, Inverse, InverseRoot, LayerNorm, Smooth, Softmax, Sorting, composed::Ready};
 use crate::{
-    ckks::{Auto, Ciphertext},
+    ckks::{Auto, Ciphertext, LookupTable},
     error::Result,
 };
 use limbwise_device::Device;
@@ -27,6 +27,8 @@ pub enum Function {
     Extreme(Extreme),
     /// Rows in order.
     Sorting(Sorting),
+    /// Entries of a table, which bootstrapping looks up.
+    Lookup(LookupTable),
 }
 
 impl Function {
@@ -42,6 +44,7 @@ impl Function {
             Self::LayerNorm(_) => "layer_norm",
             Self::Extreme(_) => "extreme",
             Self::Sorting(_) => "sort",
+            Self::Lookup(_) => "lookup",
         }
     }
 
@@ -57,6 +60,7 @@ impl Function {
             Self::LayerNorm(norm) => norm.levels(slots),
             Self::Extreme(extreme) => extreme.levels(slots),
             Self::Sorting(sorting) => sorting.levels(),
+            Self::Lookup(table) => table.levels(),
         }
     }
 
@@ -70,6 +74,8 @@ impl Function {
             Self::Softmax(softmax) => softmax.first_levels(),
             Self::Extreme(extreme) => extreme.first_levels(),
             Self::LayerNorm(_) | Self::Sorting(_) => 1,
+            // The levels of a lookup come from its own bootstrapping; those before depend on the message ratio.
+            Self::Lookup(_) => 0,
         }
     }
 
@@ -81,6 +87,7 @@ impl Function {
             Self::Root(root) => Some(root.evaluate(x)[0]),
             Self::InverseRoot(root) => Some(root.evaluate(x)[1]),
             Self::Smooth(smooth) => Some(smooth.evaluate(x)),
+            Self::Lookup(table) => Some(table.entry(x)),
             Self::Softmax(_) | Self::LayerNorm(_) | Self::Extreme(_) | Self::Sorting(_) => None,
         }
     }
@@ -104,6 +111,10 @@ impl Function {
             Self::LayerNorm(norm) => norm.apply(auto, x, ready),
             Self::Extreme(extreme) => extreme.apply(auto, x, ready),
             Self::Sorting(sorting) => sorting.apply(auto, x, ready),
+            Self::Lookup(table) => {
+                let x = ready(x, table.levels_before(auto.eval.params()))?;
+                auto.look_up_with(auto.bootstrapper()?, &x, table)
+            }
         }
     }
 }
