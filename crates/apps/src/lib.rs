@@ -5,7 +5,7 @@
 //!
 //! Read in this order: [`program`] (what a workload is), [`client`], [`family`] (what the workloads of a scheme share),
 //! [`way`] (configurations), [`workload`] (options, description, data), [`registry`] (the list), [`words`] (workloads
-//! by name), [`options`], [`description`], [`data`] (loaders). CKKS: [`logreg`], [`helr`], [`linear`], [`lola`],
+//! by name), [`options`], [`description`], [`data`] (loaders). CKKS: [`logreg`], [`helr`], [`linear`], [`lola`], [`mlp`],
 //! [`bootstrap`], [`resnet`], [`sort`]. TFHE: [`pbs`], [`gates`], [`nn`]. BGV: [`bgv_mul`], [`bgv_table`], [`ntt`].
 //! CKKS and TFHE: [`query`].
 
@@ -25,6 +25,7 @@ pub mod helr;
 pub mod linear;
 pub mod logreg;
 pub mod lola;
+pub mod mlp;
 pub mod nn;
 pub mod ntt;
 pub mod options;

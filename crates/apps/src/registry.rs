@@ -16,6 +16,7 @@ use crate::{
     linear::{layer::Model, options::LinearArgs},
     logreg::options::LogregArgs,
     lola::options::LolaArgs,
+    mlp::options::MlpArgs,
     nn::options::NnArgs,
     ntt::options::NttArgs,
     options::mistake,
@@ -531,6 +532,7 @@ workloads! {
         Linear(LinearArgs) = "linear", "linear";
         Bootstrap(BootstrapArgs) = "bootstrap", "bootstrap";
         Lola(LolaArgs) = "lola", "lola";
+        Mlp(MlpArgs) = "mlp", "mlp";
         Helr(HelrArgs) = "helr", "helr";
         Resnet(ResnetArgs) = "resnet20", "resnet";
         Sort(SortArgs) = "sort", "sort";
