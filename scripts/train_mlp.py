@@ -114,7 +114,7 @@ def main():
     parser.add_argument("--images", required=True)
     parser.add_argument("--labels", required=True)
     parser.add_argument("--train", type=int, default=8000, help="images that are learned; the others are judged")
-    parser.add_argument("--epochs", type=int, default=150)
+    parser.add_argument("--epochs", type=int, default=120)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--out", required=True)
     options = parser.parse_args()

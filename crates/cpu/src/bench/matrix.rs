@@ -28,7 +28,12 @@ pub struct MatrixShape {
 ///
 /// # Panics
 /// If there are not so many primes of that width, or weights have more than 30 bits.
-pub fn matrix_product(isa: Isa, shape: MatrixShape, threads: usize, rates: Rates) -> Result<Vec<Measurement>, OpenError> {
+pub fn matrix_product(
+    isa: Isa,
+    shape: MatrixShape,
+    threads: usize,
+    rates: Rates,
+) -> Result<Vec<Measurement>, OpenError> {
     let dev = Cpu::new(isa, threads)?;
     let MatrixShape { log_n, prime_bits, limbs, sides: [rows, columns], weight_bits } = shape;
     let primes = moduli(log_n, prime_bits, limbs).iter().map(|q| q.value()).collect();
