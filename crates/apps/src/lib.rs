@@ -8,6 +8,8 @@
 //! by name), [`options`], [`description`], [`data`] (loaders). CKKS: [`logreg`], [`helr`], [`linear`], [`lola`],
 //! [`bootstrap`], [`resnet`], [`sort`], [`heir`]. TFHE: [`pbs`], [`gates`], [`nn`]. BGV: [`bgv_mul`], [`bgv_table`], [`ntt`].
 //! [`bootstrap`], [`resnet`], [`network`], [`sort`]. TFHE: [`pbs`], [`gates`], [`nn`]. BGV: [`bgv_mul`], [`bgv_table`], [`ntt`].
+//! by name), [`options`], [`description`], [`data`] (loaders). CKKS: [`logreg`], [`helr`], [`linear`], [`lola`], [`mlp`],
+//! [`bootstrap`], [`resnet`], [`sort`]. TFHE: [`pbs`], [`gates`], [`nn`]. BGV: [`bgv_mul`], [`bgv_table`], [`ntt`].
 //! CKKS and TFHE: [`query`].
 
 #![expect(missing_docs, clippy::missing_errors_doc, reason = "docs stand where name and type do not say it all")]
@@ -28,6 +30,7 @@ pub mod linear;
 pub mod logreg;
 pub mod lola;
 pub mod network;
+pub mod mlp;
 pub mod nn;
 pub mod ntt;
 mod onnx;

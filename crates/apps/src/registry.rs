@@ -17,6 +17,7 @@ use crate::{
     linear::{layer::Model, options::LinearArgs},
     logreg::options::LogregArgs,
     lola::options::LolaArgs,
+    mlp::options::MlpArgs,
     network::options::NetworkArgs,
     nn::options::NnArgs,
     ntt::options::NttArgs,
@@ -559,6 +560,7 @@ workloads! {
         Bootstrap(BootstrapArgs) = "bootstrap", "bootstrap";
         Table(TableArgs) = "table", "table";
         Lola(LolaArgs) = "lola", "lola";
+        Mlp(MlpArgs) = "mlp", "mlp";
         Helr(HelrArgs) = "helr", "helr";
         Resnet(ResnetArgs) = "resnet20", "resnet";
         Network(NetworkArgs) = "network", "network";

@@ -5,10 +5,12 @@
 
 mod blind;
 mod composites;
+mod matrix;
 mod sums;
 
 pub use blind::{BlindShape, blind_rotation};
 pub use composites::{SwitchShape, key_switching};
+pub use matrix::{MatrixShape, matrix_product};
 pub use sums::{SumsShape, weighted_sums};
 
 use crate::{
@@ -322,6 +324,15 @@ fn summing(isa: Isa, threads: usize, rates: Rates) -> Vec<Measurement> {
     weighted_sums(isa, shape, threads, rates).expect("the CPU has the instruction set, and a second thread")
 }
 
+/// The first layer of `mlp` on one of both polynomials: with the primes of its preset, and with wide and long ones.
+fn layering(isa: Isa, threads: usize, rates: Rates) -> Vec<Measurement> {
+    let row = |prime_bits| {
+        let shape = MatrixShape { log_n: 12, prime_bits, limbs: 3, sides: [128, 485], weight_bits: 8 };
+        matrix_product(isa, shape, threads, rates).expect("the CPU has the instruction set, and a second thread")
+    };
+    [27, 48, 60].into_iter().flat_map(row).collect()
+}
+
 /// Blind rotations of the shapes that TFHE's usual parameter sets have, alone and sixteen together.
 fn rotating(isa: Isa, rates: Rates) -> Vec<Measurement> {
     let shapes = [(10, 500, 10, 2), (11, 918, 23, 1), (11, 592, 7, 3)];
@@ -360,6 +371,7 @@ pub fn all(isa: Isa) -> Vec<Measurement> {
     }
     rows.extend([1, 2].into_iter().flat_map(|threads| switching(isa, threads, rates)));
     rows.extend([1, 2].into_iter().flat_map(|threads| summing(isa, threads, rates)));
+    rows.extend([1, 2].into_iter().flat_map(|threads| layering(isa, threads, rates)));
     rows.extend(rotating(isa, rates));
     rows
 }

@@ -10,8 +10,8 @@ use crate::{
     threads::Threads,
 };
 use limbwise_device::{
-    Basis, Device, Domain, Fault, Fill, Gadget, GadgetKey, Ggsw, Handle, LweFill, LweShape, OpenRegion, Region, Ring,
-    RingError, RingSpec, Role, Rounding, Shape, Terms, expand_row,
+    Basis, Device, Domain, Fault, Fill, Gadget, GadgetKey, Ggsw, Handle, IntegerMatrix, LweFill, LweShape, OpenRegion,
+    Region, Ring, RingError, RingSpec, Role, Rounding, Shape, Terms, expand_row,
     ops::{broadcast, transformed},
 };
 use limbwise_math::{galois::GaloisElement, sampling::Seed};
@@ -553,6 +553,10 @@ impl Device for Cpu {
 
     fn weighted_sums(&self, x: &[CpuPoly], sums: &[Terms<'_, CpuPoly>]) -> Vec<CpuPoly> {
         self.fused_weighted_sums(x, sums)
+    }
+
+    fn matrix_product(&self, x: &CpuPoly, matrix: &IntegerMatrix) -> CpuPoly {
+        self.fused_matrix_product(x, matrix)
     }
 
     fn blind_rotate(&self, test: &CpuPoly, exponents: &CpuLwe, key: &Ggsw<CpuPoly>) -> Vec<CpuPoly> {

@@ -8,6 +8,7 @@
 //!   of overflows; each thread has rows of its own beside that ([`Footprint::scratch_rows`]);
 //! - `extend_limb`, `weighted_sums`: nothing; each thread has [`TOGETHER`] rows of its own for weights of one limb;
 //! - `linear_combination`: nothing;
+//! - `matrix_product`: nothing; a task copies up to 1 MiB of its operands;
 //! - `blind_rotate`: nothing; each thread has accumulators, digits and tiles of its own.
 
 use crate::layout::{Line, lines};
@@ -91,6 +92,10 @@ impl Footprint for Fused {
     }
 
     fn linear_combination(&self) -> Body {
+        Body::Own { beside: 0 }
+    }
+
+    fn matrix_product(&self) -> Body {
         Body::Own { beside: 0 }
     }
 

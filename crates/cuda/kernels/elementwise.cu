@@ -124,3 +124,39 @@ KERNEL lw_combination(const Rows out, const Rows a, const Words c, const Small p
     put(out.at[row], i, {reduce_wide(x.s, m), reduce_wide(y.s, m)});
   }
 }
+
+// A clear matrix times rows. Entry e of operand i is x[i each + e], entry e of sum j is out[j each + e]; its prime is
+// primes[e % limbs]. Weights, with 2^31 added to each: [(block columns + i) 4 + j % 4].
+struct MatrixProduct {
+  const u64* const* x;
+  u64* const* out;
+  const u64* weights;
+  const u64* primes;
+  u32 columns, rows, each, limbs;
+};
+
+// Four sums of one entry: blockIdx.y is (j / 4) each + e, counted from `first`. A product is below 2^93, so sums of all
+// columns are kept whole; what was added to the weights is taken off at the end.
+KERNEL lw_matrix_product(const MatrixProduct r, const Prime* table, u32 n, u32 first) {
+  const u32 at = blockIdx.y + first, block = at / r.each, e = at % r.each;
+  const Modulus m = table[r.primes[e % r.limbs]].m;
+  EACH_PAIR(i) {
+    Wide sums[4][2] = {}, all[2] = {};
+    for (u32 column = 0; column < r.columns; ++column) {
+      const Pair u = pair_of(r.x[column * r.each + e], i);
+      const u64* w = r.weights + 4 * (u64(block) * r.columns + column);
+      all[0] = add_wide(all[0], {0, u.x}), all[1] = add_wide(all[1], {0, u.y});
+      UNROLL for (int j = 0; j < 4; ++j) {
+        sums[j][0] = add_wide(sums[j][0], mul_wide(u.x, w[j]));
+        sums[j][1] = add_wide(sums[j][1], mul_wide(u.y, w[j]));
+      }
+    }
+    const u64 x = reduce_wide(mul_wide(reduce_wide(all[0], m), 1ull << 31), m);
+    const u64 y = reduce_wide(mul_wide(reduce_wide(all[1], m), 1ull << 31), m);
+    UNROLL for (int j = 0; j < 4; ++j) {
+      if (4 * block + j >= r.rows) continue;
+      const Pair sum = {reduce_wide(sums[j][0], m), reduce_wide(sums[j][1], m)};
+      put(r.out[(4 * block + j) * r.each + e], i, {sub_mod(sum.x, x, m.q), sub_mod(sum.y, y, m.q)});
+    }
+  }
+}

@@ -13,8 +13,8 @@ use crate::{
     stage::{KeyRoom, Stage},
 };
 use limbwise_device::{
-    Basis, Device, Fault, Fill, Gadget, GadgetKey, Ggsw, Handle, HostRead, LweFill, LweShape, OpenRegion, Region, Ring,
-    RingError, RingSpec, Role, Rounding, RowAt, Shape, Terms, expand_row,
+    Basis, Device, Fault, Fill, Gadget, GadgetKey, Ggsw, Handle, HostRead, IntegerMatrix, LweFill, LweShape,
+    OpenRegion, Region, Ring, RingError, RingSpec, Role, Rounding, RowAt, Shape, Terms, expand_row,
 };
 use limbwise_math::{galois::GaloisElement, sampling::Seed};
 use rayon::prelude::*;
@@ -514,6 +514,10 @@ impl Device for Cuda {
 
     fn weighted_sums(&self, x: &[CudaPoly], sums: &[Terms<'_, CudaPoly>]) -> Vec<CudaPoly> {
         self.fused_weighted_sums(x, sums)
+    }
+
+    fn matrix_product(&self, x: &CudaPoly, matrix: &IntegerMatrix) -> CudaPoly {
+        self.fused_matrix_product(x, matrix)
     }
 
     fn blind_rotate(&self, test: &CudaPoly, exponents: &CudaLwe, key: &Ggsw<CudaPoly>) -> Vec<CudaPoly> {

@@ -5,11 +5,11 @@
 //! - `mod_down`, `rescale`: the dropped limbs;
 //! - `key_switch`, `key_switch_onto`: what [`key_switch`](crate::key_switch) counts;
 //! - `weighted_sums`: for one sum at a time up to eight weights of one limb, extended;
-//! - `extend_limb`, `linear_combination`: nothing;
+//! - `extend_limb`, `linear_combination`, `matrix_product`: nothing;
 //! - `blind_rotate`: nothing where a block's shared memory holds a step, else the default body.
 //!
-//! Small tables are not counted: constants of base conversions (some kilobytes each) and the addresses of a bootstrapping
-//! key's rows (8 bytes each). Nor is what the pool takes ahead: up to 16 MiB for each length of rows.
+//! Small tables are not counted: constants of base conversions (some kilobytes each) the addresses of a bootstrapping
+//! key's rows (8 bytes each), and those of a matrix product with its weights. Nor is what the pool takes ahead: up to 16 MiB for each length of rows.
 
 use crate::{
     device::Cuda,
@@ -117,6 +117,10 @@ impl Footprint for Gpu {
     }
 
     fn linear_combination(&self) -> Body {
+        Body::Own { beside: 0 }
+    }
+
+    fn matrix_product(&self) -> Body {
         Body::Own { beside: 0 }
     }
 

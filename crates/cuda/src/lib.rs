@@ -27,6 +27,7 @@ mod kept;
 mod key_switch;
 mod launch;
 mod lwe;
+mod matrix;
 #[expect(unsafe_code, reason = "functions of a library that is loaded at run time")]
 pub mod nvrtc;
 #[expect(unsafe_code, reason = "functions exchanged with a profiler's library")]

@@ -6,6 +6,7 @@
 
 use crate::{
     lwe::{Gadget, Ggsw, LweFill, LweHandle, LweShape, LweSwitchKey, Rounding},
+    matrix::IntegerMatrix,
     ops::{Device, Fault, Fill, GadgetKey, Handle, HostRead, Role, Terms, Weight},
     region::{OpenRegion, Region},
     ring::{Basis, Domain, Ring, RingError, RingSpec, Shape},
@@ -461,6 +462,12 @@ impl<D: Device> Device for Checked<D> {
         }
         crate::composites::linear_combination(self, x, values)
     }
+
+    fn matrix_product(&self, x: &D::Poly, matrix: &IntegerMatrix) -> D::Poly {
+        let whole = x.shape().batch.is_multiple_of(matrix.columns());
+        require(whole, "matrix_product", &format!("an operand for each of {} columns", matrix.columns()), &[x.shape()]);
+        crate::composites::matrix_product(self, x, matrix)
+    }
 }
 
 fn converts(op: &str, a: &Shape, to: Basis) {
@@ -508,7 +515,9 @@ mod tests {
         let weighted = |i, w| dev.weighted_sums(std::slice::from_ref(&a), &[vec![(i, w)]]);
         let key = GadgetKey { digits: vec![shape.basis], special: Basis::single(3), pairs: Vec::new() };
         let combined = |b, constants: &[Vec<u64>]| drop(dev.linear_combination(&[&a, b], constants));
-        let cases: [(&str, &dyn Fn()); 18] = [
+        let matrix = IntegerMatrix::new(1, 2, vec![1, -1]).unwrap();
+        let cases: [(&str, &dyn Fn()); 19] = [
+            ("matrix_product: an operand for each of 2", &|| drop(dev.matrix_product(&a, &matrix))),
             ("add: operands share a basis", &|| drop(dev.add(&a, &narrow))),
             ("ntt: needs coefficient domain", &|| drop(dev.ntt(a.clone()))),
             ("basis_convert: needs coefficient domain", &|| drop(dev.basis_convert(&a, Basis::single(3)))),

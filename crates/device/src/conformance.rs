@@ -10,6 +10,7 @@ pub use tfhe::{blind_rotation, lwe, random_tfhe_program};
 
 use crate::{
     composites,
+    matrix::IntegerMatrix,
     ops::{Fault, GadgetKey, Handle, HostRead, KeyId, Role, RowAt, Weight, expand_row},
     ring::{Basis, Domain, Ring, RingError, RingSpec, Shape},
 };
@@ -449,6 +450,31 @@ fn sums<D: HostRead>(dev: &D, ring: &Ring) {
         expect(dev, "weighted_sums", got, &two, &dev.download(want).expect("no fault"));
     }
     combinations(dev, ring);
+    products_of_matrices(dev, ring);
+}
+
+/// Matrix products against the definition: shapes that no blocking divides, small and large weights, two groups.
+fn products_of_matrices<D: HostRead>(dev: &D, ring: &Ring) {
+    for (rows, columns, groups, most) in [(7, 5, 2, 90), (1, 1, 1, i32::MAX), (13, 9, 1, 1 << 20)] {
+        let entry = |k: i32| if k % 4 == 1 { -most } else { most - k * (most / 97) };
+        let entries = (0..i32::try_from(rows * columns).expect("small")).map(|k| entry(k % 67)).collect();
+        let matrix = IntegerMatrix::new(rows, columns, entries).expect("a matrix");
+        let shape = Shape::eval(ring, ring.full()).with_batch(columns * groups);
+        let (x, result) = (words(&shape, 50), shape.with_batch(rows * groups));
+        let entry_words = x.len() / shape.batch;
+        let mut expected = Vec::new();
+        for (j, g) in (0..rows).flat_map(|j| (0..groups).map(move |g| (j, g))) {
+            let one = shape.with_batch(1);
+            let sum = matrix.row(j).iter().enumerate().fold(vec![0; entry_words], |sum, (i, &w)| {
+                let operand = &x[(i * groups + g) * entry_words..][..entry_words];
+                let term = map2(&one, operand, &[0], |q, x, _| q.mul(x, q.from_i64(w.into())));
+                map2(&one, &sum, &term, Modulus::add)
+            });
+            expected.extend(sum);
+        }
+        let got = dev.matrix_product(&upload(dev, &shape, &x), &matrix);
+        expect(dev, "matrix_product", &got, &result, &expected);
+    }
 }
 
 /// Linear combinations: one term, operands of both batches in either order, against the definition.

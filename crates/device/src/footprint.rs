@@ -128,6 +128,11 @@ pub trait Footprint: Debug + Send + Sync {
         Body::Default
     }
 
+    /// [`Device::matrix_product`](crate::Device::matrix_product).
+    fn matrix_product(&self) -> Body {
+        Body::Default
+    }
+
     /// [`Device::blind_rotate`](crate::Device::blind_rotate).
     fn blind_rotate(&self, _call: &BlindRotation<'_>) -> Body {
         Body::Default

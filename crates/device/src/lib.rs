@@ -4,7 +4,7 @@
 //! work on any device, the conformance suite.
 //! Stays out: hardware, threads, scheme words (scale, plaintext, ciphertext semantics), `unsafe`.
 //!
-//! Read in this order: [`ring`] (bases, rings, shapes), [`lwe`] (the second kind of value), [`table`] (the operations),
+//! Read in this order: [`ring`] (bases, rings, shapes), [`lwe`] (the second kind of value), [`matrix`] (clear operands), [`table`] (the operations),
 //! [`ops`] (the trait), [`region`] (named parts of a program), [`composites`] (default bodies), [`null`], [`footprint`]
 //! (memory of a device), [`checked`], [`lockstep`], [`hybrid`] (two devices, one program), [`conformance`].
 
@@ -15,6 +15,7 @@ pub mod footprint;
 pub mod hybrid;
 pub mod lockstep;
 pub mod lwe;
+pub mod matrix;
 pub mod null;
 pub mod ops;
 pub mod region;
@@ -26,6 +27,7 @@ pub use footprint::{Footprint, SharedFootprint};
 pub use hybrid::Hybrid;
 pub use lockstep::Lockstep;
 pub use lwe::{Gadget, Ggsw, LweFill, LweHandle, LweShape, LweSwitchKey, Rounding};
+pub use matrix::{IntegerMatrix, MatrixError};
 pub use null::Null;
 pub use ops::{
     Device, Fault, Fill, GadgetKey, Handle, HostRead, KeyId, Role, RowAt, Terms, Weight, Wordless, expand_row,

@@ -21,6 +21,7 @@ use crate::{
     footprint::{BlindRotation, Body, DefaultBodies, KeySwitch, SharedFootprint},
     for_each_primitive,
     lwe::{Gadget, Ggsw, LweFill, LweHandle, LweShape, Rounding},
+    matrix::IntegerMatrix,
     ops::{Device, Fault, Fill, GadgetKey, Handle, Role, Terms, Weight, Wordless, broadcast},
     ring::{Basis, Domain, Ring, RingError, RingSpec, Shape},
     seam_type,
@@ -308,6 +309,12 @@ impl Device for Null {
         let batch = x.iter().map(|x| x.shape.batch).max().expect("a combination has a term");
         let default = || composites::linear_combination(self, x, constants);
         self.with_body(self.footprint.linear_combination(), x[0].shape.with_batch(batch), default)
+    }
+
+    fn matrix_product(&self, x: &NullPoly, matrix: &IntegerMatrix) -> NullPoly {
+        let shape = x.shape.with_batch(x.shape.batch / matrix.columns() * matrix.rows());
+        let default = || composites::matrix_product(self, x, matrix);
+        self.with_body(self.footprint.matrix_product(), shape, default)
     }
 }
 

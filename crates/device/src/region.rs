@@ -53,6 +53,8 @@ regions! {
     WeightedSums = "weighted_sums",
     /// The composite [`Device::linear_combination`](crate::Device::linear_combination).
     LinearCombination = "linear_combination",
+    /// The composite [`Device::matrix_product`](crate::Device::matrix_product).
+    MatrixProduct = "matrix_product",
     /// The composite [`Device::external_product`](crate::Device::external_product).
     ExternalProduct = "external_product",
     /// Digits in [`Self::ExternalProduct`].

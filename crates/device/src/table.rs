@@ -196,6 +196,10 @@ macro_rules! for_each_composite {
             /// one. Each term has one constant per limb, in [0, q), in limb order.
             linear_combination(x: (&[&Poly]), constants: (&[Vec<u64>])) -> (Poly);
 
+            /// `out_j = Σ_i w_ji·x_i` for a clear matrix of integers. With M columns the batch of `x` is M·G: entry
+            /// `i·G + g` is operand i of group g, and entry `j·G + g` of the result is sum j of group g. Either domain.
+            matrix_product(x: (&Poly), matrix: (&IntegerMatrix)) -> (Poly);
+
             /// The GLWE ciphertext whose phase is that of `c = [b, a_1 … a_k]` times the message of `key`; coefficient
             /// domain. The key's batch is that of `c` or one.
             external_product(c: (&[&Poly]), key: (&Ggsw<Poly>)) -> (Vec<Poly>);
@@ -224,6 +228,7 @@ macro_rules! seam_type {
     (([Option<&Poly>; 2])) => { [Option<&Self::Poly>; 2] };
     ((Vec<Poly>)) => { Vec<Self::Poly> };
     ((&[Terms<'_, Poly>])) => { &[$crate::Terms<'_, Self::Poly>] };
+    ((&IntegerMatrix)) => { &$crate::IntegerMatrix };
     ((&GadgetKey<Poly>)) => { &$crate::GadgetKey<Self::Poly> };
     ((&Ggsw<Poly>)) => { &$crate::Ggsw<Self::Poly> };
     ((Lwe)) => { Self::Lwe };

@@ -158,6 +158,22 @@ pub enum ScaleError {
         /// Level of the operand.
         level: usize,
     },
+    /// Sums that may exceed the modulus.
+    #[error(
+        "{op}: sums up to 2^{log_peak:.2} at scale 2^{log_scale:.2} may wrap modulo 2^{log_modulus:.2} at level {level}: take smaller weights, coarser ones, a smaller scale, or parameters with more bits at that level"
+    )]
+    Wraps {
+        /// Name of the operation.
+        op: &'static str,
+        /// log₂ of the result's scale.
+        log_scale: f64,
+        /// log₂ of the largest sum that the bound of the values allows.
+        log_peak: f64,
+        /// log₂ of the modulus at the level.
+        log_modulus: f64,
+        /// Level of the operand.
+        level: usize,
+    },
     /// A scale too small to carry a message.
     #[error(
         "{op} would leave scale 2^{log_scale:.2}: rescale only after a multiplication, or multiply by a plaintext of larger scale"
@@ -262,6 +278,18 @@ pub enum ShapeError {
         left: usize,
         /// Batch size of the right operand.
         right: usize,
+    },
+    /// A batch that has not an operand for each column of a matrix.
+    #[error(
+        "{op}: a batch of {batch} is no multiple of the matrix's {columns} columns: encrypt a value for each column"
+    )]
+    Columns {
+        /// Name of the operation.
+        op: &'static str,
+        /// Columns of the matrix.
+        columns: usize,
+        /// Batch size of the operand.
+        batch: usize,
     },
     /// Operands packed with different slot counts.
     #[error("{op}: {left} and {right} slots do not go together: encode both with the same number")]

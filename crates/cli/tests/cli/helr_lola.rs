@@ -1,4 +1,4 @@
-//! The workloads `helr` and `lola` through every verb, on rings as small as they allow.
+//! The workloads `helr`, `lola` and `mlp` through every verb, on rings as small as they allow.
 
 use crate::{
     common::{Folder, TINY_BOOT},
@@ -40,4 +40,31 @@ fn lola_names_the_digits_that_its_twin_names() {
     // Twelve runs were 0.4 bits worse to 0.7 better than predicted: keys differ, and ten scores are a small sample.
     let better = run["precision_bits"]["mean"].as_f64().unwrap() - predicted;
     assert!((-2.0..2.5).contains(&better), "{run:#}");
+}
+
+/// Three images of a text file go through both sides; the server has one key, and other pixels than 0 to 1 are refused.
+#[test]
+fn mlp_takes_rows_of_pixels_and_no_rotation_key() {
+    let folder = Folder::new("mlp");
+    let pixel = |image: usize, i: usize| ((image * 37 + i * 11) % 101) as f64 / 100.0;
+    let line = |image| (0..784).map(|i| format!("{:.6}", pixel(image, i))).collect::<Vec<_>>().join(" ");
+    folder.write("pixels.txt", &(0..3).map(|image| line(image) + "\n").collect::<String>());
+    folder.write("bytes.txt", &(line(0).replace("0.110000", "28.0") + "\n").repeat(3));
+    let mlp = ["mlp", "--images", "3", "--data", "pixels.txt", "--json"];
+    let plan = valid(&folder, "plan", &[&["plan"], &mlp[..]].concat());
+    assert_eq!((plan["preset"].as_str(), plan["security"]["bits"].as_u64()), (Some("n12-l2-s27"), Some(128)), "{plan:#}");
+    let run = valid(&folder, "run", &[&["run"], &mlp[..], &["--shadow"]].concat());
+    assert!(run["shadow"].get("first").is_none(), "{run:#}");
+    assert_eq!(run["same_label"].as_f64(), Some(1.0), "{run:#}");
+    let refused = folder.run(&["run", "mlp", "--images", "3", "--data", "bytes.txt"]);
+    let text = String::from_utf8_lossy(&refused.stderr);
+    assert!(!refused.status.success() && text.contains("is 28: wanted a number from 0 to 1"), "{text}");
+    valid(&folder, "keygen", &[&["keygen"], &mlp[..], &["--client", "mine", "--server", "theirs"]].concat());
+    valid(&folder, "encrypt", &["encrypt", "--client", "mine", "--out", "in", "--json"]);
+    valid(&folder, "eval", &["eval", "--server", "theirs", "--in", "in", "--out", "results", "--json"]);
+    let scores = ["decrypt", "--client", "mine", "--in", "results", "--out", "scores.csv", "--compare", "--json"];
+    let told = valid(&folder, "decrypt", &scores);
+    assert!(told.to_string().contains("same_label"), "{told:#}");
+    let rows = std::fs::read_to_string(folder.path().join("scores.csv")).unwrap();
+    assert!(rows.lines().count() == 3 && rows.lines().all(|row| row.split(',').count() == 10), "{rows}");
 }

@@ -4,6 +4,7 @@ use super::{
     Isa, avx2,
     blind::{Scratch, Step, by_limbs},
     ifma,
+    matrix::PackedMatrix,
     scalar::ScalarLimb,
     sums::{Sum, by_tiles, combined_by_tiles},
 };
@@ -64,6 +65,10 @@ pub trait LimbKernels: Send + Sync {
     fn combination(&self, out: &mut [Line], terms: &[(&[Line], u64)]) {
         combined_by_tiles(self, out, terms);
     }
+
+    /// For each row of the matrix `out = Σ x_i·w_i`, on up to [`MOST_LINES`](super::matrix::MOST_LINES) lines: `x` has
+    /// those of one operand after another.
+    fn matrix_product(&self, out: &mut [&mut [Line]], x: &[Line], matrix: &PackedMatrix<'_>);
 
     /// Prepares accumulators for [`Self::blind_step`]: each is a limb of coefficients and one further line.
     fn blind_start(&self, _acc: &mut [&mut [Line]]) {}

@@ -3,7 +3,7 @@
 //! Enters: slices of [`Line`](crate::layout::Line) in the order of [`layout`](crate::layout).
 //! Stays out: polynomials, threads, memory management.
 //!
-//! Read in this order: [`limb`] (the table of kernels), [`sums`], [`scalar`], `passes`, `factors`, [`avx2`], [`ifma`],
+//! Read in this order: [`limb`] (the table of kernels), [`sums`], [`matrix`], [`scalar`], `passes`, `factors`, [`avx2`], [`ifma`],
 //! [`convert`], `words`, [`galois`], [`gadget`], [`blind`], [`isa`].
 
 #[cfg_attr(not(target_arch = "x86_64"), path = "absent_avx2.rs")]
@@ -18,6 +18,7 @@ pub mod galois;
 pub mod ifma;
 pub mod isa;
 pub mod limb;
+pub mod matrix;
 #[cfg(target_arch = "x86_64")]
 mod passes;
 pub mod scalar;

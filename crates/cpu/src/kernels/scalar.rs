@@ -1,6 +1,9 @@
 //! Kernels in plain Rust, for any CPU and primes of up to 61 bits.
 
-use super::{Isa, LimbKernels};
+use super::{
+    Isa, LimbKernels,
+    matrix::{PackedMatrix, by_words},
+};
 use crate::layout::{BLOCK, Line, PADDED, blocks_mut};
 use limbwise_math::{
     modulus::{Modulus, Shoup},
@@ -94,6 +97,10 @@ fn each(a: &mut [Line], f: impl Fn(u64) -> u64) {
 impl LimbKernels for ScalarLimb {
     fn isa(&self) -> Isa {
         Isa::Scalar
+    }
+
+    fn matrix_product(&self, out: &mut [&mut [Line]], x: &[Line], matrix: &PackedMatrix<'_>) {
+        by_words(self.q, out, x, matrix);
     }
 
     fn ntt(&self, a: &mut [Line]) {

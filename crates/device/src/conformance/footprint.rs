@@ -3,6 +3,7 @@
 use crate::{
     footprint::{BlindRotation, Body, Footprint, KeySwitch, SharedFootprint},
     lwe::{Gadget, Ggsw, LweShape, LweSwitchKey, Rounding},
+    matrix::IntegerMatrix,
     null::Null,
     ops::{Device, Fill, GadgetKey, KeyId, Role, Weight},
     ring::{Basis, Domain, Ring, RingSpec, Shape},
@@ -38,7 +39,7 @@ pub enum Call {
     Rescale,
     /// `weighted_sums` with weights of values and of one limb.
     WeightedSums,
-    /// `linear_combination`, `extend_limb`.
+    /// `linear_combination`, `extend_limb`, `matrix_product`.
     Combination,
     /// A bootstrapping over one prime: key switch, modulus switch, blind rotation, extraction.
     Bootstrapping,
@@ -84,6 +85,8 @@ impl Call {
                 let constants = vec![vec![1; chain]; x.len()];
                 drop(dev.linear_combination(&x.each_ref(), &constants));
                 drop(dev.extend_limb(&work.limb(), ring.full()));
+                let columns = IntegerMatrix::new(3, sizes.batch, vec![1; 3 * sizes.batch]).expect("a matrix");
+                drop(dev.matrix_product(&x[0], &columns));
             }
             Self::Bootstrapping => work.bootstrapping(),
         }
@@ -242,6 +245,10 @@ impl Footprint for RowsOnly {
 
     fn extend_limb(&self, a: &Shape, to: Basis) -> Body {
         self.0.extend_limb(a, to)
+    }
+
+    fn matrix_product(&self) -> Body {
+        self.0.matrix_product()
     }
 
     fn weighted_sum(&self, extended: &[usize]) -> Body {

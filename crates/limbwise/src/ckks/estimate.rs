@@ -4,7 +4,7 @@
 //! tracked by name: when a ciphertext is used twice, the same error occurs twice and adds up in full. Errors of
 //! different origin are independent, so their variances add.
 
-use super::encoder::Packing;
+use super::{encoder::Packing, matrix::Norms};
 use crate::{params::Params, rlwe::noise};
 use limbwise_math::{galois::GaloisElement, rns::to_f64};
 use num_complex::Complex64;
@@ -301,6 +301,16 @@ impl Estimate {
         let errors = self.combine(other.magnitude, other, self.magnitude);
         Self { magnitude: self.magnitude * other.magnitude, peak: self.peak * other.peak, ..errors }
             .with_measured_errors()
+    }
+
+    /// The estimate of sums of `columns` values with the weights of a matrix's rows. Errors of different values are
+    /// independent; sizes add up at most (Cauchy and Schwarz for the mean).
+    #[must_use]
+    pub fn mixed(self, norms: &Norms, columns: usize) -> Self {
+        let error = self.error() * norms.squared;
+        let spread = norms.squared * (columns as f64).sqrt() * self.magnitude;
+        let magnitude = spread.min(norms.absolute * self.peak);
+        Self { magnitude, peak: self.peak * norms.absolute, ..self.with_error_known(error) }
     }
 
     /// The estimate of a square: every error multiplies itself.

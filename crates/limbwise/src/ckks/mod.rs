@@ -3,7 +3,7 @@
 //! Enters: encoding, encryption, the explicit evaluator, automatic level management, polynomial evaluation.
 //! Stays out: kernels, key generation (it is RLWE's), workloads.
 //!
-//! Read in this order: [`ciphertext`], [`encoder`], [`mod@encrypt`], [`evaluator`], [`rotation`], [`linear`], [`tensor`], [`auto`],
+//! Read in this order: [`ciphertext`], [`encoder`], [`mod@encrypt`], [`evaluator`], [`rotation`], [`linear`], [`matrix`], [`tensor`], [`auto`],
 //! [`chebyshev`], [`functions`], [`bootstrap`], [`levels`], [`estimate`], [`precision`], [`shadow`], [`watch`], and for clients `decrypt`,
 //! `expectation`, `audit`.
 
@@ -26,6 +26,7 @@ pub mod expectation;
 pub mod functions;
 pub mod levels;
 pub mod linear;
+pub mod matrix;
 pub mod precision;
 pub mod rotation;
 pub mod shadow;

@@ -32,6 +32,11 @@ fn preset_of(name: &'static str, purpose: &'static str, literal: ParamsLiteral) 
 fn leveled() -> Vec<Preset> {
     let preset = preset_of;
     vec![
+        preset(
+            "n12-l2-s27",
+            "clear matrices around one square on 2048 slots",
+            ParamsLiteral::chain(12, 27, 27, 2, (27, 1), 3),
+        ),
         preset("n13-l3-s40", "a few products on 4096 slots", ParamsLiteral::chain(13, 45, 40, 3, (45, 1), 4)),
         preset("n14-l7-s40", "shallow circuits on 8192 slots", ParamsLiteral::chain(14, 50, 40, 7, (45, 2), 4)),
         preset("n15-l16-s40", "circuits of depth 16 on 16384 slots", ParamsLiteral::chain(15, 50, 40, 16, (43, 4), 5)),

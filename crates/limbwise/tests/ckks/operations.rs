@@ -6,6 +6,7 @@ use limbwise::{
     ckks::{Packing, encrypt_secret},
     params::{ParamsLiteral, PrimeChoice},
 };
+use limbwise_device::IntegerMatrix;
 use limbwise_math::chebyshev::Series;
 
 fn zip(a: &[Complex64], b: &[Complex64], f: impl Fn(Complex64, Complex64) -> Complex64) -> Vec<Complex64> {
@@ -188,4 +189,34 @@ fn mistakes_teach() {
     assert!(s.encoder.encode(&s.dev, &[x], packing).is_err());
     let bare = ParamsLiteral { insecure: None, ..small(2) };
     assert!(limbwise::params::Params::new(&bare).is_err());
+}
+
+/// A clear matrix of integers times a batch: sums of all its columns in each of two groups, exact scales; what may wrap or
+/// does not fit is refused before any arithmetic.
+#[test]
+fn a_matrix_meets_a_batch() {
+    let s = Session::new(&small(2), &[]);
+    let eval = s.eval();
+    let rows: Vec<Vec<Complex64>> = ["a", "b", "c", "d", "e", "f"].map(|name| uniform(64, name)).into();
+    let encrypted: Vec<_> = rows.iter().map(|row| s.encrypt(row)).collect();
+    let x = eval.stack(&encrypted);
+    let weights = [3, -200, 7, -1, 0, 90];
+    let matrix = IntegerMatrix::new(2, 3, weights.to_vec()).unwrap();
+    let product = eval.matrix_product(&x, &matrix, 256.0).unwrap();
+    assert_eq!((product.batch(), product.level, product.scale), (4, x.level, x.scale * 256.0));
+    for (at, (j, g)) in [(0, 0), (0, 1), (1, 0), (1, 1)].into_iter().enumerate() {
+        let term = |i: usize, slot: usize| rows[2 * i + g][slot] * (f64::from(weights[3 * j + i]) / 256.0);
+        let wanted: Vec<Complex64> = (0..64).map(|slot| (0..3).map(|i| term(i, slot)).sum()).collect();
+        s.expect("matrix_product", &eval.split(&product, at, at + 1), &wanted, 22.0);
+    }
+    let four = IntegerMatrix::new(1, 4, vec![1; 4]).unwrap();
+    let refused = |x, matrix, unit| eval.matrix_product(x, matrix, unit).unwrap_err().to_string();
+    let columns = refused(&x, &four, 1.0);
+    assert!(columns.contains("a batch of 6 is no multiple of the matrix's 4 columns"), "{columns}");
+    let large = IntegerMatrix::new(1, 3, vec![i32::MAX; 3]).unwrap();
+    let low = eval.drop_level(&x, 0).unwrap();
+    let wraps = refused(&low, &large, 1.0);
+    assert!(wraps.contains("may wrap modulo"), "{wraps}");
+    let three = refused(&eval.square(&x).unwrap(), &matrix, 1.0);
+    assert!(three.contains("relinearize first"), "{three}");
 }

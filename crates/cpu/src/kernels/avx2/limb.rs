@@ -1,7 +1,7 @@
 //! The kernels of one prime: transforms and element-wise arithmetic.
 
 use super::{
-    Token, float,
+    Token, float, matrix,
     vector::{V, lift_once, load, reduce_once, splat, store},
     word,
 };
@@ -9,6 +9,7 @@ use crate::{
     kernels::{
         Isa, LimbKernels,
         factors::{Factors, factors, shape},
+        matrix::PackedMatrix,
     },
     layout::Line,
 };
@@ -170,6 +171,14 @@ impl Avx2Limb {
 impl LimbKernels for Avx2Limb {
     fn isa(&self) -> Isa {
         Isa::Avx2
+    }
+
+    fn matrix_product(&self, out: &mut [&mut [Line]], x: &[Line], matrix: &PackedMatrix<'_>) {
+        #[expect(unsafe_code, reason = "calls into code for one instruction set")]
+        // SAFETY: the token proves AVX2.
+        unsafe {
+            matrix::matrix_product(self.q, out, x, matrix);
+        }
     }
 
     fn ntt(&self, a: &mut [Line]) {

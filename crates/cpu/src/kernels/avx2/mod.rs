@@ -8,6 +8,7 @@
 mod convert;
 mod float;
 mod limb;
+mod matrix;
 mod vector;
 mod word;
 

@@ -4,6 +4,7 @@ use super::{
     Token, blind,
     forward::forward,
     inverse::inverse,
+    matrix,
     range::{MEDIUM, ROOMY, TIGHT},
     sums,
     table::{Factor, Twiddles, factor, twiddles},
@@ -14,6 +15,7 @@ use crate::{
     kernels::{
         Isa, LimbKernels,
         blind::{Scratch, Step, by_limbs},
+        matrix::PackedMatrix,
         sums::Sum,
     },
     layout::Line,
@@ -208,6 +210,14 @@ impl IfmaLimb {
 impl LimbKernels for IfmaLimb {
     fn isa(&self) -> Isa {
         Isa::Ifma
+    }
+
+    fn matrix_product(&self, out: &mut [&mut [Line]], x: &[Line], matrix: &PackedMatrix<'_>) {
+        #[expect(unsafe_code, reason = "calls into code for one instruction set")]
+        // SAFETY: the token proves AVX-512F and IFMA.
+        unsafe {
+            matrix::matrix_product(self.q, out, x, matrix);
+        }
     }
 
     fn ntt(&self, a: &mut [Line]) {

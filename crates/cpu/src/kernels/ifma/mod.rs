@@ -15,6 +15,7 @@ mod galois;
 mod inverse;
 mod limb;
 mod macros;
+mod matrix;
 mod range;
 mod sums;
 mod table;

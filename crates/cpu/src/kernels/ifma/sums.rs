@@ -24,7 +24,7 @@ const GROUP: usize = 4;
 
 /// Register constants of the reduction.
 #[derive(Clone, Copy)]
-struct Reduction {
+pub(super) struct Reduction {
     q: V,
     /// q^{-1} modulo 2^52.
     inverse: V,
@@ -38,7 +38,7 @@ impl Reduction {
     /// The reduction multiplies by 2^−52·`factor`.
     #[inline]
     #[target_feature(enable = "avx512f")]
-    fn new(q: u64, factor: Factor) -> Self {
+    pub(super) fn new(q: u64, factor: Factor) -> Self {
         Self {
             q: splat(q),
             inverse: splat(inverse_of_word(q)),
@@ -52,7 +52,7 @@ impl Reduction {
     /// which is below 2^52, and Shoup's product takes any such word.
     #[inline]
     #[target_feature(enable = "avx512f,avx512ifma")]
-    fn finish(self, lows: V, highs: V) -> V {
+    pub(super) fn finish(self, lows: V, highs: V) -> V {
         let m = low(zero(), lows, self.inverse);
         let r = sub(add(add(highs, self.q), _mm512_srli_epi64::<52>(lows)), high(zero(), m, self.q));
         reduce_once(and(product(zero(), r, self.factor, self.negative), self.mask), self.q)

@@ -5,12 +5,13 @@ use super::{
         Token,
         vector::{V, add, load, reduce_once, splat, store, sub, zero},
     },
-    word,
+    matrix, word,
 };
 use crate::{
     kernels::{
         Isa, LimbKernels,
         factors::{Factors, factors, shape},
+        matrix::PackedMatrix,
     },
     layout::Line,
 };
@@ -120,6 +121,14 @@ impl WideLimb {
 impl LimbKernels for WideLimb {
     fn isa(&self) -> Isa {
         Isa::Ifma
+    }
+
+    fn matrix_product(&self, out: &mut [&mut [Line]], x: &[Line], matrix: &PackedMatrix<'_>) {
+        #[expect(unsafe_code, reason = "calls into code for one instruction set")]
+        // SAFETY: the token proves AVX-512F and DQ.
+        unsafe {
+            matrix::matrix_product(self.q, out, x, matrix);
+        }
     }
 
     fn ntt(&self, a: &mut [Line]) {

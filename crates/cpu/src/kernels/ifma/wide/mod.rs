@@ -5,6 +5,7 @@
 
 mod convert;
 mod limb;
+mod matrix;
 mod word;
 
 pub(super) use convert::lift;
