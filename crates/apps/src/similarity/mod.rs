@@ -119,7 +119,10 @@ impl Similarity {
             return Err(mistake(format!("{most} matches of {rows} rows: choose 1 to {rows}")));
         }
         let layout = Layout::new(rows, dimension, params.max_slots());
-        let error = FLAG_ERROR.min(COUNT_ERROR / layout.capacity() as f64);
+        let error = match task.wanted {
+            Wanted::Payloads => FLAG_ERROR,
+            Wanted::Count => FLAG_ERROR.min(COUNT_ERROR / layout.capacity() as f64),
+        };
         let plan = SignPlan::new(margin / task.range(), 2.0 * error, 5)
             .ok_or_else(|| mistake(format!("a margin of {margin}: no polynomials decide it; choose a larger one")))?;
         let program = Self { params: params.clone(), task, layout, step: Composed::step(&plan) };
