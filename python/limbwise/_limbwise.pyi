@@ -86,7 +86,7 @@ def decrypt_results(
     results: _Path,
     *,
     inputs: _Path | None = None,
-    parts: Sequence[_Path] = [],
+    parts: Sequence[_Path] = ...,
     compare: bool = False,
     gain: float = 1.0,
     passphrase: str | None = None,

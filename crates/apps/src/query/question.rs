@@ -9,7 +9,7 @@ use super::{
     field::{Domain, Field, MOST_FACTOR, field, plausible, values},
     set::Set,
     sql::{Aggregate, Comparison, Condition, Constant, Formula, Statement, Test},
-    table::{Kind, Table, read_date},
+    table::{Decimal, Kind, Table, read_date},
 };
 
 /// Most rows of a query: the slots of the largest ring.
@@ -269,13 +269,10 @@ fn wanted(kind: Kind) -> &'static str {
 }
 
 fn mismatch(condition: &Condition, field: &Field, got: &str, wanted: &'static str) -> QueryError {
-    QueryError::Constant {
-        condition: condition.text.clone(),
-        name: field.name.clone(),
-        kind: field.kind.to_string(),
-        got: got.into(),
-        wanted,
-    }
+    // A column of numbers with one cell that is none holds texts: that cell is what is wrong.
+    let strange = field.categories.iter().find(|text| Decimal::read(text).is_none());
+    let kind = strange.map_or_else(|| field.kind.to_string(), |text| format!("texts such as {text:?}"));
+    QueryError::Constant { condition: condition.text.clone(), name: field.name.clone(), kind, got: got.into(), wanted }
 }
 
 /// The largest value of a column that is not above a constant, and whether it is equal.
@@ -469,7 +466,11 @@ mod tests {
             ("discount = 0.055", "COUNT(*)", "no row can pass"),
             ("price < 1000", "COUNT(*)", "every row passes"),
             ("size < 3", "COUNT(*)", "no column \"size\": its columns are Price, discount, day, color"),
-            ("color < 3", "COUNT(*)", "column color holds texts, the constant is a number; write a text in quotes"),
+            (
+                "color < 3",
+                "COUNT(*)",
+                "column color holds texts such as \"blue\", the constant is a number; write a text in quotes",
+            ),
             ("color = 'black'", "COUNT(*)", "no row can pass"),
             ("color < 'red' OR price < 1000", "COUNT(*)", "every row passes"),
             ("price LIKE '3%'", "COUNT(*)", "the constant is a text; write a number"),

@@ -74,8 +74,8 @@ fn each_mistake_has_a_text_that_teaches() {
         ("tfhe-batch", &["run", "pbs", "--batch", "5000"]),
         ("tfhe-shadow", &["run", "pbs", "--shadow"]),
         (
-            "query-or",
-            &["plan", "query", "--data", "text.csv", "--sql", "SELECT COUNT(*) FROM t WHERE age < 40 OR ill = 1"],
+            "query-columns",
+            &["plan", "query", "--data", "text.csv", "--sql", "SELECT COUNT(*) FROM t WHERE age < 40 OR ill < age"],
         ),
         (
             "query-group",
