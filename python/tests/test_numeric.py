@@ -150,3 +150,36 @@ def test_mistakes_in_intervals_are_told(deep):
     beyond[2500] = 6.0
     with pytest.raises(lw.DecryptError, match="inputs beyond a promised bound"):
         deep.decrypt(lw.softmax(deep.encrypt(beyond), bound=1))
+
+
+@pytest.fixture(scope="module")
+def boots():
+    """The default bootstrapping on a small ring: on a secure one a lookup takes seconds."""
+    with pytest.warns(UserWarning, match="a test"):
+        return lw.ckks(lw.Params.preset("boot").on_ring(11, insecure="a test"))
+
+
+def test_tables_give_their_entries_and_levels_again(boots, rng):
+    a = rng.integers(0, 16, (20, 30))
+    x = boots.encrypt(a)
+    table = rng.integers(-50, 50, 16)
+    looked = lw.lookup(x, table)
+    assert worst(boots.decrypt(looked), table[a]) < 1e-3
+    # Padding stays zero: a sum along an axis is one of entries.
+    assert worst(boots.decrypt(looked.sum(axis=1)), table[a].sum(axis=1)) < 1e-2
+    bits = rng.integers(0, 2, (2, 100))
+    b, c = (boots.encrypt(row) for row in bits)
+    for _ in range(2):
+        b, c = lw.lookup(b + c, [0, 1, 0]), lw.lookup(b + c, [0, 0, 1])
+        bits = np.array([bits[0] ^ bits[1], bits[0] & bits[1]])
+    assert worst(boots.decrypt(b), bits[0]) < 1e-4 and worst(boots.decrypt(c), bits[1]) < 1e-4
+
+
+def test_tables_that_do_not_fit_say_what_would(boots, deep):
+    x = boots.encrypt(np.arange(8))
+    with pytest.raises(lw.LimbwiseError, match="2 to 1024"):
+        lw.lookup(x, np.arange(2000))
+    with pytest.raises(lw.LimbwiseError, match="2 to 1024"):
+        lw.lookup(x, [[1, 2], [3, 4]])
+    with pytest.raises(lw.LimbwiseError, match="bootstrap"):
+        lw.lookup(deep.encrypt(np.arange(4)), [0, 1, 1, 0])

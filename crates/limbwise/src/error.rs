@@ -505,7 +505,7 @@ pub enum BootstrapError {
     TableParameters,
     /// A table that takes more levels than there are.
     #[error(
-        "a table of {entries} entries takes {needed} levels and bootstrapping leaves {left}: at most {} entries fit; choose parameters with more levels (boot has 15), or look up digits", 1u64 << (*left).min(10)
+        "a table of {entries} entries takes {needed} levels and bootstrapping leaves {left}: at most {} entries fit; choose parameters with more levels (boot has 14), or look up digits", 1u64 << (*left).min(10)
     )]
     TableDepth {
         /// Entries, filled up to a power of two.

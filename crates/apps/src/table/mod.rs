@@ -6,9 +6,7 @@ use crate::{
     client::{Client, Conclusion},
     family::SlotsFound,
     linear::data::generated,
-    program::{
-        Array, Ckks, Details, Encryption, Evaluation, Numbers, Program, SlotsInput as Input, State, fields,
-    },
+    program::{Array, Ckks, Details, Encryption, Evaluation, Numbers, Program, SlotsInput as Input, State, fields},
     way::Way,
 };
 use limbwise::{
@@ -198,9 +196,8 @@ impl TableClient {
         let count = program.table.values().len() as f64;
         let parts = generated(seed, 0, 2 * program.plan.slots, 1.0);
         let integer = |x: f64| ((x + 1.0) / 2.0 * count).floor().clamp(0.0, count - 1.0);
-        let value = |pair: &[f64]| {
-            Complex64::new(integer(pair[0]), if program.is_complex() { integer(pair[1]) } else { 0.0 })
-        };
+        let value =
+            |pair: &[f64]| Complex64::new(integer(pair[0]), if program.is_complex() { integer(pair[1]) } else { 0.0 });
         Self::new(program, parts.chunks_exact(2).map(value).collect())
     }
 

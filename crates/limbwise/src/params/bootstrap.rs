@@ -158,11 +158,12 @@ impl Bootstrapping {
         (self.log2_beyond(edge) + coefficients.log2()).min(0.0)
     }
 
-    /// log₂ of the probability that a coefficient of a lookup is beyond ±K, where the series of the interval ends. What
-    /// is beyond is the sum itself, not the sum rounded: its fraction is the entry.
+    /// log₂ of a bound on the probability that a coefficient of a lookup is beyond ±K, where the series of the interval
+    /// ends. The multiple and the fraction, which is the entry, are together at most ½ away from the sum of the secret's
+    /// nonzero coefficients, each times a uniform variable; the bound is for one variable more.
     #[must_use]
     pub fn log2_lookup_failure(&self) -> f64 {
-        self.log2_beyond(f64::from(self.literal.eval_mod.range)).min(0.0)
+        self.log2_beyond(f64::from(self.literal.eval_mod.range) - 0.5).min(0.0)
     }
 
     /// log₂ of the probability that the sum behind a coefficient is beyond ±`edge`.

@@ -4,14 +4,17 @@ use crate::common::{Dev, Session};
 use limbwise::{
     Complex64, Error,
     ckks::{
-        Ciphertext, LookupTable, Packing, Promise,
+        Ciphertext, Lookup, LookupTable, Packing, Promise,
         bootstrap::{BootstrapPlan, Bootstrapper, Content, HalvesAt, requirements},
         encrypt_secret,
     },
     error::BootstrapError,
     params::{BootstrapLiteral, EvalModLiteral, Insecure, Order, Params, ParamsLiteral, PrimeChoice, Sine},
 };
-use limbwise_math::sampling::{Seed, Stream};
+use limbwise_math::{
+    sampling::{Seed, Stream},
+    uniform_sum::two_sided_tail,
+};
 
 /// The default preset's chain on a small ring, with so many levels for the user; the exponential ends one above them.
 fn literal(levels: usize, range: u32) -> ParamsLiteral {
@@ -97,11 +100,9 @@ fn bits_go_through_gates_again_and_again() {
     let slots = 1 << 10;
     let plan = BootstrapPlan { content: Content::Real, ..BootstrapPlan::fastest(slots) };
     let (s, boot) = session(&literal(3, 16), plan);
-    let [sum, carry] =
-        [[0.0, 1.0, 0.0, 1.0], [0.0, 0.0, 1.0, 1.0]].map(|values| LookupTable::new(&values).unwrap());
+    let [sum, carry] = [[0.0, 1.0, 0.0, 1.0], [0.0, 0.0, 1.0, 1.0]].map(|values| LookupTable::new(&values).unwrap());
     let mut next = stream();
-    let mut clear: Vec<Vec<f64>> =
-        (0..3).map(|_| (0..slots).map(|_| (next() & 1) as f64).collect()).collect();
+    let mut clear: Vec<Vec<f64>> = (0..3).map(|_| (0..slots).map(|_| (next() & 1) as f64).collect()).collect();
     let complex = |bits: &[f64]| bits.iter().map(|&b| b.into()).collect::<Vec<Complex64>>();
     let mut bits: Vec<_> = clear.iter().map(|bits| encrypted(&s, &complex(bits), &sum)).collect();
     let auto = s.auto();
@@ -127,7 +128,7 @@ fn lookups_fail_as_often_as_was_bounded() {
     let plan = BootstrapPlan { content: Content::Real, ..BootstrapPlan::fastest(slots) };
     let (s, boot) = session(&literal(4, 16), plan);
     let mut next = stream();
-    for (values, deviation) in [(vec![0.0, 1.0], 0.25), (mixed(16), 0.05), (mixed(16), 0.02)] {
+    for (values, deviation) in [(vec![0.0, 1.0], 0.25), (mixed(16), 0.12), (mixed(16), 0.02)] {
         let table = LookupTable::new(&values).unwrap().accepting(0.0);
         let mut uniform = || (next() as f64 / (1u64 << 53) as f64) - 0.5;
         // Twelve uniform variables have variance one.
@@ -143,15 +144,19 @@ fn lookups_fail_as_often_as_was_bounded() {
         let result = s.auto().look_up_with(&boot, &a, &table).unwrap();
         let got = s.decrypt(&result);
         let margin = table.margin();
-        let wrong = |y: &dyn Fn(usize) -> f64| (0..slots).filter(|&i| (y(i) - table.entry(x[i].0)).abs() > margin).count();
+        let wrong =
+            |y: &dyn Fn(usize) -> f64| (0..slots).filter(|&i| (y(i) - table.entry(x[i].0)).abs() > margin).count();
         let failed = wrong(&|i| got[i].re);
         let clear = wrong(&|i| table.evaluate(noisy[i].re));
         let noise = table.noise(&s.params, slots, deviation);
         let bound = table.log2_failure(noise, -100.0).exp2() * slots as f64;
-        println!("{} entries, deviation {deviation}: {failed} wrong, {clear} in the clear, at most {bound:.1}", values.len());
+        println!(
+            "{} entries, deviation {deviation}: {failed} wrong, {clear} in the clear, at most {bound:.1}",
+            values.len()
+        );
         assert!(failed.abs_diff(clear) <= 2, "{failed} wrong, {clear} in the clear");
         assert!((failed as f64) < bound + 3.0 * bound.sqrt() + 1.0, "{failed} wrong, at most {bound:.1}");
-        assert!(deviation < 0.05 || failed > 0, "the probability was raised");
+        assert!(deviation < 0.1 || failed > 0, "the probability was raised");
         // The usual acceptance refuses them before anything is computed.
         let strict = LookupTable::new(&values).unwrap();
         let refused = s.auto().look_up_with(&boot, &a, &strict).err().unwrap();
@@ -160,24 +165,33 @@ fn lookups_fail_as_often_as_was_bounded() {
 }
 
 #[test]
-fn a_range_too_small_fails_as_often_as_was_computed() {
-    // Multiples of q₀ up to 4 for a deviation of 1.66: a few in a hundred are beyond.
+fn multiples_leave_a_range_as_often_as_was_computed() {
+    // Multiples of q₀ beyond 4 for a deviation of 1.66: what the exponential cannot take, seen before it.
     let slots = 1 << 10;
-    let plan = BootstrapPlan::fastest(slots);
-    let (s, boot) = session(&literal(1, 4), plan);
+    let (s, boot) = session(&literal(1, 4), BootstrapPlan::fastest(slots));
     let table = LookupTable::new(&[0.0, 1.0]).unwrap().accepting(0.0);
+    let (auto, lookup) = (s.auto(), Lookup::new(&boot, &table, &s.params).unwrap());
     let mut next = stream();
-    let x: Vec<Complex64> =
-        (0..slots).map(|_| Complex64::new((next() & 1) as f64, (next() & 1) as f64)).collect();
-    let got = s.decrypt(&s.auto().look_up_with(&boot, &encrypted(&s, &x, &table), &table).unwrap());
-    let wrong: usize = x
-        .iter()
-        .zip(&got)
-        .map(|(x, y)| usize::from((x.re - y.re).abs() > 0.5) + usize::from((x.im - y.im).abs() > 0.5))
-        .sum();
-    let expected = s.params.bootstrapping().unwrap().log2_lookup_failure().exp2() * 2.0 * slots as f64;
-    println!("{wrong} of {} out of range, expected at most {expected:.1}", 2 * slots);
-    assert!(wrong > 0 && (wrong as f64) < expected + 4.0 * expected.sqrt(), "{wrong}, expected {expected:.1}");
+    let x: Vec<Complex64> = (0..slots).map(|_| Complex64::new((next() & 1) as f64, (next() & 1) as f64)).collect();
+    let mut underway = lookup.begin(&auto, &encrypted(&s, &x, &table)).unwrap();
+    while lookup.next_step(&underway) != Some("exponential") {
+        underway = lookup.advance(&auto, underway).unwrap();
+    }
+    let value = underway.value;
+    let estimate = value.estimate.with_peak(100.0, false);
+    let units = s.decrypt(&Ciphertext { estimate, ..value });
+    let beyond = units.iter().filter(|u| u.re.abs() > 1.0).count() as f64;
+    // The sum of 32 uniform variables is rounded to an integer, or to one and a half; 4 itself is on the edge.
+    let tail = |x| two_sided_tail(32, x);
+    let share = 0.5 * (0.5 * (tail(3.5) + tail(4.5)) + tail(4.0));
+    let (expected, count) = (share * units.len() as f64, units.len() as f64);
+    let bound = s.params.bootstrapping().unwrap().log2_lookup_failure().exp2() * count;
+    println!("{beyond} of {count} out of range, expected {expected:.1}, at most {bound:.1}");
+    assert!(expected > 20.0 && (beyond - expected).abs() < 4.0 * expected.sqrt(), "{beyond} for {expected:.1}");
+    assert!(expected < bound && bound < 4.0 * expected);
+    // The usual acceptance refuses such a range.
+    let strict = LookupTable::new(&[0.0, 1.0]).unwrap();
+    assert!(auto.look_up_with(&boot, &encrypted(&s, &x, &table), &strict).is_err());
 }
 
 #[test]
@@ -185,14 +199,13 @@ fn mistakes_are_found_before_anything_is_computed() {
     let slots = 64;
     let plan = BootstrapPlan { content: Content::Real, ..BootstrapPlan::fastest(slots) };
     let (s, boot) = session(&literal(4, 16), plan);
-    let refused = |a: &Ciphertext<Dev>, table: &LookupTable| {
-        s.auto().look_up_with(&boot, a, table).err().unwrap().to_string()
-    };
+    let refused =
+        |a: &Ciphertext<Dev>, table: &LookupTable| s.auto().look_up_with(&boot, a, table).err().unwrap().to_string();
     let short = LookupTable::new(&mixed(16)).unwrap();
     let zeros = vec![Complex64::default(); slots];
     let long = LookupTable::new(&mixed(64)).unwrap();
     let text = refused(&encrypted(&s, &zeros, &short), &long);
-    assert!(text.contains("6 levels") && text.contains("at most 32 entries"), "{text}");
+    assert!(text.contains("6 levels") && text.contains("at most 16 entries"), "{text}");
     let wide = vec![Complex64::from(40.0); slots];
     let text = refused(&encrypted(&s, &wide, &short), &short);
     assert!(text.contains("entries for 0 to 15"), "{text}");

@@ -22,10 +22,11 @@ const TABLE: &str = "table";
 /// The bootstrapping steps before.
 const BEFORE: usize = 3;
 
-/// The level of the exponential: that of EvalMod's end, or one above it, where the second harmonic begins.
+/// The level of points on the circle. The exponential ends where the harmonics begin, at a scale that only they use; a
+/// division brings it to the scale of a level, and takes the place of the second harmonic's if there is one.
 fn circle_level(boot: &Bootstrapping) -> usize {
     let second = matches!(boot.literal.eval_mod.sine, Sine::Exponential { harmonics: 2 });
-    boot.eval_mod_end() + usize::from(second)
+    boot.eval_mod_end() - usize::from(!second)
 }
 
 impl LookupTable {
@@ -170,6 +171,7 @@ impl<'b, D: Device> Lookup<'b, D> {
                     let _region = auto.eval.device().region("eval_mod", 0);
                     let u = u.clone().bounded_by(1.0);
                     let circle = eval_mod::exponential(self.boot, auto, &u, &self.boot.interval)?;
+                    let circle = auto.scale_to(&circle, 1.0, circle_level(&self.boot.levels))?;
                     Ok(Ciphertext { estimate: Estimate::exact(1.0), ..circle })
                 })?
             }
@@ -229,9 +231,8 @@ impl<'b, D: Device> Lookup<'b, D> {
         let (params, slots) = (auto.eval.params(), self.boot.plan.slots);
         let scale = params.scale(last.value.level);
         debug_assert!((last.value.scale / scale - 1.0).abs() < SCALE_TOLERANCE, "the scale is that of the level");
-        let argument = last.expected
-            / noise::slot_factor(slots)
-            / self.table.factor(self.boot.levels.literal.message_ratio);
+        let argument =
+            last.expected / noise::slot_factor(slots) / self.table.factor(self.boot.levels.literal.message_ratio);
         let noise = self.table.noise(params, slots, argument);
         self.table.vouch(noise, self.boot.levels.log2_lookup_failure())?;
         let real = self.is_real(&last.message);
@@ -240,9 +241,10 @@ impl<'b, D: Device> Lookup<'b, D> {
         let error = self.table.expected_error(noise);
         let estimate = last.message.as_exact(peak).with_peak(peak, real).with_error(error);
         let entry = |x: f64| self.table.entry(x);
-        let shadow = last.shadow.as_ref().map(|s| {
-            s.map(|z| num_complex::Complex64::new(entry(z.re), if real { 0.0 } else { entry(z.im) }))
-        });
+        let shadow = last
+            .shadow
+            .as_ref()
+            .map(|s| s.map(|z| num_complex::Complex64::new(entry(z.re), if real { 0.0 } else { entry(z.im) })));
         let result = Ciphertext { scale, estimate, shadow, slots, ..last.value.clone() };
         Ok(auto.eval.report(OP, &[&last.value], With::Nothing, result))
     }
@@ -253,7 +255,12 @@ impl<D: Device> Auto<'_, D> {
     ///
     /// # Errors
     /// As [`Lookup::new`] and [`Lookup::evaluate`].
-    pub fn look_up_with(&self, boot: &Bootstrapper<D>, a: &Ciphertext<D>, table: &LookupTable) -> Result<Ciphertext<D>> {
+    pub fn look_up_with(
+        &self,
+        boot: &Bootstrapper<D>,
+        a: &Ciphertext<D>,
+        table: &LookupTable,
+    ) -> Result<Ciphertext<D>> {
         let wide = self.settle(a)?.with_slots(boot.plan.slots);
         Ok(Lookup::new(boot, table, self.eval.params())?.evaluate(self, &wide)?.with_slots(a.slots))
     }

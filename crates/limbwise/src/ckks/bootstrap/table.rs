@@ -65,7 +65,8 @@ impl LookupTable {
         let coefficients = coefficients(&padded);
         let count = to_f64(entries as u64);
         let nodes = |power: i32| -> Vec<f64> {
-            let weighted: Vec<Complex64> = (0..).zip(&coefficients).map(|(k, c)| c * f64::from(k).powi(power)).collect();
+            let weighted: Vec<Complex64> =
+                (0..).zip(&coefficients).map(|(k, c)| c * f64::from(k).powi(power)).collect();
             transformed(&weighted, 1.0).into_iter().map(|z| 2.0 * z.re).collect()
         };
         let mean_square = |of: &[f64]| (of.iter().map(|x| x * x).sum::<f64>() / count).sqrt();
@@ -242,9 +243,7 @@ mod tests {
         for values in tables() {
             let table = LookupTable::new(&values).unwrap();
             let t = table.entries();
-            let mean = |of: &dyn Fn(f64) -> f64| {
-                ((0..t).map(|m| of(m as f64).powi(2)).sum::<f64>() / t as f64).sqrt()
-            };
+            let mean = |of: &dyn Fn(f64) -> f64| ((0..t).map(|m| of(m as f64).powi(2)).sum::<f64>() / t as f64).sqrt();
             let quadratic = mean(&|x| (table.evaluate(x + 1e-3) - table.evaluate(x)) / 1e-6);
             assert!((quadratic / table.curvature - 1.0).abs() < 1e-2, "{t}: {quadratic} for {}", table.curvature);
             let wide = |x: f64, radius: f64| {
