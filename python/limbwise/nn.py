@@ -25,7 +25,7 @@ from limbwise.program import Plan, Timing
 Numbers = npt.NDArray[np.float64]
 
 
-def compile(  # noqa: A001 - the name of the operation in every such package
+def compile(
     model: Any,
     sample: npt.ArrayLike,
     *,

@@ -3,10 +3,9 @@
 import importlib.util
 from pathlib import Path
 
+import limbwise as lw
 import numpy as np
 import pytest
-
-import limbwise as lw
 from limbwise.errors import LimbwiseError, ParamsError
 
 DATA = Path(__file__).parents[2] / "crates/apps/tests/data"
