@@ -69,12 +69,12 @@ fn repeat(path: &PathBuf, target: &Target) -> io::Result<bool> {
 /// A line a target: its name, and the folders of its stored inputs.
 fn list(targets: &[&'static Target]) -> io::Result<bool> {
     for target in targets {
-        let own = format!("crates/fuzz/corpus/{}", target.name);
+        let own = Some(format!("crates/fuzz/corpus/{}", target.name)).filter(|own| root().join(own).is_dir());
         let folder = |seed: &str| match root().join(seed).is_dir() {
             true => seed.to_owned(),
             false => seed.rsplit_once('/').map_or("", |(folder, _)| folder).to_owned(),
         };
-        let all: BTreeSet<String> = target.seeds.iter().copied().chain([&*own]).map(folder).collect();
+        let all: BTreeSet<String> = target.seeds.iter().copied().chain(own.as_deref()).map(folder).collect();
         writeln!(io::stdout(), "{} {}", target.name, all.into_iter().collect::<Vec<_>>().join(" "))?;
     }
     Ok(false)
