@@ -131,6 +131,7 @@ fn encrypted(case: &Case, isa: &str, threads: &str) -> (Folder, String) {
     let folder = Folder::new(&format!("digest-{}-{isa}-{threads}", case.words[0]));
     let files = [("tiny.toml", TINY), ("boot.toml", TINY_BOOT), ("bridge.toml", TINY_BRIDGE), ("tfhe.toml", TINY_TFHE)];
     files.iter().for_each(|(name, text)| folder.write(name, text));
+    folder.write("narrow.toml", NARROW);
     folder.write("tfhe4.toml", &tiny_tfhe_of_four_bits());
     let on = ["--isa", isa, "--threads", threads];
     let sides = ["--client", "mine", "--server", "theirs"];
