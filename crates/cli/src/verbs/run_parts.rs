@@ -321,6 +321,7 @@ impl InParts<'_> {
                 }
                 let asked = ToEncrypt {
                     data: &[],
+                    only: &[],
                     key: None,
                     out: &temporary,
                     existing: Existing::Kept,

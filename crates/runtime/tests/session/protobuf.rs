@@ -9,9 +9,10 @@ use limbwise::{
 };
 use limbwise_cpu::Cpu;
 use limbwise_math::{galois::GaloisElement, prime::primitive_root, sampling::Seed};
+use limbwise_runtime::exchange::heracles::Trace;
 use limbwise_runtime::exchange::protobuf::{
     Oracle, PbCkks, PbContext, PbData, PbInstruction, PbKeySwitch, PbKeys, PbOperand, PbOperands, PbParameter,
-    PbPolynomials, PbTestVector, PbTrace, decoded, params, trace,
+    PbPolynomials, PbResidues, PbTestVector, PbTrace, decoded, params, trace,
 };
 use prost::Message as _;
 use std::collections::HashMap;
@@ -127,20 +128,23 @@ fn traces_and_test_vectors_are_read_and_their_residues_computed() {
     assert_eq!(found.symbols, ["product", "two", "divided", "sum"]);
     assert_eq!((found.words, found.wrong), ((3 * 6 + 2 * 6 + 2 * 4 + 2 * 4) << LOG_N, 0));
     assert!(limbwise_runtime::exchange::replay(&read).is_ok(), "a trace is timed like its CSV form");
+    refuses(&oracle, &read, &context, &mut vector);
+    assert!(decoded::<PbTrace>(&files[1][..40]).is_err());
+}
+
+/// What is wrong in a test vector.
+fn refuses(oracle: &Oracle<'_, Cpu>, read: &Trace, context: &PbContext, vector: &mut PbTestVector) {
     // A wrong word is counted, a wrong modulus and a missing input are refused.
-    let data = |vector: &mut PbTestVector,
-                name: &str,
-                change: &dyn Fn(&mut limbwise_runtime::exchange::protobuf::PbResidues)| {
+    let data = |vector: &mut PbTestVector, name: &str, change: &dyn Fn(&mut PbResidues)| {
         let data = vector.sym_data_map.get_mut(name).unwrap().dcrtpoly.as_mut().unwrap();
         change(&mut data.polys[0].rns_polys[0]);
     };
-    data(&mut vector, "sum", &|r| r.coeffs[7] ^= 1);
-    assert_eq!(oracle.compare(&read, &context, &vector).unwrap().wrong, 1);
-    data(&mut vector, "a", &|r| r.modulus += 2);
-    let refused = oracle.compare(&read, &context, &vector).unwrap_err().to_string();
+    data(vector, "sum", &|r| r.coeffs[7] ^= 1);
+    assert_eq!(oracle.compare(read, context, vector).unwrap().wrong, 1);
+    data(vector, "a", &|r| r.modulus += 2);
+    let refused = oracle.compare(read, context, vector).unwrap_err().to_string();
     assert!(refused.starts_with("a: 2048 words modulo"), "{refused}");
     vector.sym_data_map.remove("a");
-    let refused = oracle.compare(&read, &context, &vector).unwrap_err().to_string();
+    let refused = oracle.compare(read, context, vector).unwrap_err().to_string();
     assert!(refused.contains("line 1: a: no line makes it"), "{refused}");
-    assert!(decoded::<PbTrace>(&files[1][..40]).is_err());
 }
