@@ -89,7 +89,7 @@ impl EvalModLiteral {
         if points.len() <= 2 * self.degree || points.len() > 64 * self.degree {
             return self.series_of_the_interval();
         }
-        self.series_by(&|f| Series::fit(f, -1.0, 1.0, self.degree, &points).coefficients)
+        self.series_by(|f| Series::fit(f, -1.0, 1.0, self.degree, &points).coefficients)
     }
 
     /// The series that is good on all of [−K, K], where the values of a table lie: the one that interpolates at
@@ -97,10 +97,10 @@ impl EvalModLiteral {
     #[must_use]
     pub fn series_of_the_interval(&self) -> Vec<f64> {
         let degree = u32::try_from(self.degree).unwrap_or(u32::MAX);
-        self.series_by(&|f| Series::interpolate(f, -1.0, 1.0, degree).coefficients)
+        self.series_by(|f| Series::interpolate(f, -1.0, 1.0, degree).coefficients)
     }
 
-    fn series_by(&self, fitted: &dyn Fn(&dyn Fn(f64) -> f64) -> Vec<f64>) -> Vec<f64> {
+    fn series_by(&self, fitted: impl Fn(&dyn Fn(f64) -> f64) -> Vec<f64>) -> Vec<f64> {
         let slow = TAU * f64::from(self.range) / (self.double_angles as f64).exp2();
         let cosine = fitted(&|u| (slow * u).cos());
         match self.sine {

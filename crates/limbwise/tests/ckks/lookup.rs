@@ -150,10 +150,6 @@ fn lookups_fail_as_often_as_was_bounded() {
         let clear = wrong(&|i| table.evaluate(noisy[i].re));
         let noise = table.noise(&s.params, slots, deviation);
         let bound = table.log2_failure(noise, -100.0).exp2() * slots as f64;
-        println!(
-            "{} entries, deviation {deviation}: {failed} wrong, {clear} in the clear, at most {bound:.1}",
-            values.len()
-        );
         assert!(failed.abs_diff(clear) <= 2, "{failed} wrong, {clear} in the clear");
         assert!((failed as f64) < bound + 3.0 * bound.sqrt() + 1.0, "{failed} wrong, at most {bound:.1}");
         assert!(deviation < 0.1 || failed > 0, "the probability was raised");
@@ -186,7 +182,6 @@ fn multiples_leave_a_range_as_often_as_was_computed() {
     let share = 0.5 * (0.5 * (tail(3.5) + tail(4.5)) + tail(4.0));
     let (expected, count) = (share * units.len() as f64, units.len() as f64);
     let bound = s.params.bootstrapping().unwrap().log2_lookup_failure().exp2() * count;
-    println!("{beyond} of {count} out of range, expected {expected:.1}, at most {bound:.1}");
     assert!(expected > 20.0 && (beyond - expected).abs() < 4.0 * expected.sqrt(), "{beyond} for {expected:.1}");
     assert!(expected < bound && bound < 4.0 * expected);
     // The usual acceptance refuses such a range.

@@ -14,6 +14,7 @@ mod functions;
 mod lazy;
 #[cfg(test)]
 mod linear;
+#[cfg(test)]
 mod lookup;
 #[cfg(test)]
 mod noise;
