@@ -37,14 +37,14 @@ fn planned(network: &Network, x: &[f64]) -> Result<Planned, String> {
         network: network.skeleton.clone(),
         ranges,
         margin: 1.25,
-        error: ALLOWED / 4.0,
+        error: 0.8 * ALLOWED,
         samples: 1,
         strategy: Strategy::DoubleHoisted { babies: 0 },
         plaintexts: PlaintextForm::OnTheFly,
         bootstrapping: None,
     };
     let mut refused = String::new();
-    for levels in [3, 8, 16, 30, 50] {
+    for levels in [3, 8, 16, 30, 50, 110] {
         match Planned::new(&params(levels), inference.clone(), network) {
             Ok(program) => return Ok(program),
             Err(e) => refused = e.to_string(),

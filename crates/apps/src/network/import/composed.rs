@@ -115,7 +115,8 @@ pub(super) fn softmax(b: &mut Builder, attributes: Attributes<'_>, x: &Tensor) -
 }
 
 /// `(x − mean)/√(variance + ε)`, times a scale, with a shift.
-pub(super) fn layer_norm(b: &mut Builder, attributes: Attributes<'_>, inputs: &[Option<Tensor>]) -> Taken<Tensor> {
+/// The mean and the inverse deviation are results too.
+pub(super) fn layer_norm(b: &mut Builder, attributes: Attributes<'_>, inputs: &[Option<Tensor>]) -> Taken<Vec<Tensor>> {
     let x = needed(inputs, 0)?;
     let first = axis(attributes.int("axis", -1), x.shape.len())?;
     let summed: Vec<bool> = (0..x.shape.len()).map(|axis| axis >= first).collect();
@@ -144,8 +145,24 @@ pub(super) fn layer_norm(b: &mut Builder, attributes: Attributes<'_>, inputs: &[
         Some(scale) => joined(b, Joined::Mul, &normed, scale)?,
         None => normed,
     };
-    match inputs.get(2).and_then(Option::as_ref) {
-        Some(shift) => joined(b, Joined::Add, &scaled, shift),
-        None => Ok(scaled),
+    let result = match inputs.get(2).and_then(Option::as_ref) {
+        Some(shift) => joined(b, Joined::Add, &scaled, shift)?,
+        None => scaled,
+    };
+    if attributes.0.outputs.len() == 1 {
+        return Ok(vec![result]);
     }
+    Ok(vec![result, first_of(b, &mean, &summed)?, first_of(b, &inverse, &summed)?])
+}
+
+/// The first place along some axes, along which all are equal.
+fn first_of(b: &mut Builder, x: &Tensor, equal: &[bool]) -> Taken<Tensor> {
+    let (mut axes, mut step) = (Vec::new(), 1);
+    for (&side, &equal) in x.shape.iter().zip(equal).rev() {
+        axes.push(Axis::whole(if equal { 1 } else { side }, step));
+        step *= side;
+    }
+    axes.reverse();
+    let shape = axes.iter().map(|axis| axis.size).collect();
+    b.linear(x, Linear::View { axes, offset: 0, inputs: x.size() }, shape)
 }

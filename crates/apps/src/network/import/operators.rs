@@ -80,7 +80,7 @@ pub(super) fn apply(b: &mut Builder, node: &onnx::Node, inputs: &[Option<Tensor>
         "MaxPool" => composed::max_pool(b, attributes, x()?)?,
         "GlobalMaxPool" => composed::global_max(b, x()?)?,
         "Softmax" => composed::softmax(b, attributes, x()?)?,
-        "LayerNormalization" => composed::layer_norm(b, attributes, inputs)?,
+        "LayerNormalization" => return composed::layer_norm(b, attributes, inputs),
         "Add" => pointwise::joined(b, Joined::Add, x()?, needed(inputs, 1)?)?,
         "Mul" => pointwise::joined(b, Joined::Mul, x()?, needed(inputs, 1)?)?,
         "Div" => pointwise::joined(b, Joined::Div, x()?, needed(inputs, 1)?)?,

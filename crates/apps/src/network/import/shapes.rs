@@ -259,13 +259,20 @@ pub(super) fn gathered(b: &mut Builder, attributes: Attributes<'_>, inputs: &[Op
         _ => Some(1),
     };
     let even = step.filter(|step| places.windows(2).all(|pair| pair[1].checked_sub(pair[0]) == Some(*step)));
-    let (Some(step), Some(&first)) = (even, places.first()) else {
-        return refuse(format!("the places {places:?}"), "places at equal distances");
-    };
-    let made = cut(b, x, at, [first, step, places.len()])?;
     let shape = [&x.shape[..at], &indices.shape[..], &x.shape[at + 1..]].concat();
-    Ok(made.reshaped(shape))
+    if let (Some(step), Some(&first)) = (even, places.first()) {
+        return Ok(cut(b, x, at, [first, step, places.len()])?.reshaped(shape));
+    }
+    if !(1..=MOST_PLACES).contains(&places.len()) {
+        return refuse(format!("{} places", places.len()), "places at equal distances, or at most 256");
+    }
+    let x = b.shared(x.clone())?;
+    let parts = places.iter().map(|&place| cut(b, &x, at, [place, 1, 1])).collect::<Taken<Vec<_>>>()?;
+    Ok(beside(b, &parts.iter().collect::<Vec<_>>(), at)?.reshaped(shape))
 }
+
+/// Places that are gathered one by one.
+const MOST_PLACES: usize = 256;
 
 pub(super) fn concatenated(b: &mut Builder, attributes: Attributes<'_>, inputs: &[Option<Tensor>]) -> Taken<Tensor> {
     let first = needed(inputs, 0)?;
@@ -281,9 +288,14 @@ pub(super) fn concatenated(b: &mut Builder, attributes: Attributes<'_>, inputs: 
     if let Some(other) = parts.iter().find(|tensor| rest(tensor) != rest(first)) {
         return refuse(format!("{:?} beside {:?}", other.shape, first.shape), "equal sides but for one");
     }
+    beside(b, &parts, at)
+}
+
+/// Tensors one behind another along an axis.
+fn beside(b: &mut Builder, parts: &[&Tensor], at: usize) -> Taken<Tensor> {
     let all = parts.iter().map(|tensor| tensor.shape[at]).sum();
     let (mut before, mut sum) = (0, None);
-    for tensor in parts {
+    for &tensor in parts {
         let (side, step) = (tensor.shape[at], strides(&tensor.shape)[at]);
         let axis = Axis { size: all, stride: 1, before, side, step, nearest: false };
         let (mut shape, axes) = (tensor.shape.clone(), along(tensor, at, axis));
