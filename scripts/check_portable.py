@@ -16,6 +16,7 @@ KERNELS = {
     "crates/cpu/src/kernels/avx2/": "the AVX2 kernels; `absent_avx2.rs` stands in their place elsewhere",
     "crates/cpu/src/kernels/ifma/": "the AVX-512 IFMA kernels; `absent.rs` stands in their place elsewhere",
     "crates/cpu/src/kernels/factors.rs": "prefetching of factors, for the two above",
+    "crates/cpu/src/kernels/matrix.rs": "signed products in 32-bit parts, written once for both kernels",
     "crates/cpu/src/kernels/mod.rs": "chooses between kernels and their absence",
     "crates/cpu/src/kernels/words.rs": "conversions in 32-bit parts, written once for both kernels",
     "crates/cuda/src/host.rs": "a flag of the C++ compiler that builds the GPU's kernels for the host, in tests",

@@ -35,7 +35,7 @@ fn leveled() -> Vec<Preset> {
         preset(
             "n12-l2-s27",
             "clear matrices around one square on 2048 slots",
-            ParamsLiteral::chain(12, 27, 27, 2, (27, 1), 3),
+            ParamsLiteral::chain(12, 26, 27, 2, (26, 1), 3),
         ),
         preset("n13-l3-s40", "a few products on 4096 slots", ParamsLiteral::chain(13, 45, 40, 3, (45, 1), 4)),
         preset("n14-l7-s40", "shallow circuits on 8192 slots", ParamsLiteral::chain(14, 50, 40, 7, (45, 2), 4)),
