@@ -25,11 +25,11 @@ pub struct Unit {
 #[derive(Clone, Debug, PartialEq)]
 enum Form {
     Series(Series),
-    /// `line·u ± u·step(u)`: a function that is straight on both sides of zero.
+    /// `line·u + rise·u·step(u)`: a function that is straight on both sides of zero.
     Sign {
         step: Composed,
         line: f64,
-        falls: bool,
+        rise: f64,
     },
 }
 
@@ -73,14 +73,15 @@ impl Activation {
         let g = |u: f64| f(u) / largest;
         let series = (1..=MOST_DEPTH).find_map(|levels| within(&g, levels, error));
         let sign = sides(&f, &samples).and_then(|sides| Bent::new(sides, largest, error));
-        let shallow = |fit: &Fit, bent: &Bent| depth_of(&fit.series) <= bent.step.depth() + 1;
+        let shallow = |fit: &Fit, bent: &Bent| {
+            depth_of(&fit.series) <= bent.step.depth() + 1 + usize::from(bent.rise.abs() < 1.0)
+        };
         let (form, reached) = match (series, sign) {
             (Some(fit), Some(bent)) if shallow(&fit, &bent) => (Form::Series(fit.series), fit.error),
             (_, Some(bent)) => {
-                let Bent { step, line, falls, half, reached } = bent;
-                // The unit that spares a factor; the margin of its argument keeps it from being filled.
+                let Bent { step, line, rise, half, reached } = bent;
                 let unit = Unit { middle: 0.0, half };
-                return Ok(Self { form: Form::Sign { step, line, falls }, unit, error: reached });
+                return Ok(Self { form: Form::Sign { step, line, rise }, unit, error: reached });
             }
             (Some(fit), None) => (Form::Series(fit.series), fit.error),
             (None, None) => {
@@ -99,7 +100,7 @@ impl Activation {
     pub fn depth(&self) -> usize {
         match &self.form {
             Form::Series(series) => depth_of(series),
-            Form::Sign { step, .. } => step.depth() + 1,
+            Form::Sign { step, rise, .. } => step.depth() + 1 + usize::from(rise.abs() < 1.0),
         }
     }
 
@@ -115,10 +116,7 @@ impl Activation {
     pub fn evaluate(&self, u: f64) -> f64 {
         match &self.form {
             Form::Series(series) => series.evaluate(u),
-            Form::Sign { step, line, falls } => {
-                let bend = u * step.evaluate(u);
-                line * u + if *falls { -bend } else { bend }
-            }
+            Form::Sign { step, line, rise } => u * (line + rise * step.evaluate(u)),
         }
     }
 
@@ -127,9 +125,13 @@ impl Activation {
         let value = match &self.form {
             Form::Series(series) => auto.settle(&auto.chebyshev_unit(u, &series.coefficients)?)?,
             // The plan of levels has bootstrapped before, where that was needed.
-            Form::Sign { step, line, falls } => {
+            Form::Sign { step, line, rise } => {
                 let bend = step.times_argument(auto, u, &|x, _| auto.settle(x))?;
-                let bend = if *falls { auto.eval.negate(&bend) } else { bend };
+                let bend = match *rise {
+                    1.0 => bend,
+                    -1.0 => auto.eval.negate(&bend),
+                    rise => auto.scale_to(&bend, rise, bend.level - 1)?,
+                };
                 if line.abs() > 0.0 { auto.add(&bend, &auto.scale_to(u, *line, bend.level)?)? } else { bend }
             }
         };
@@ -205,7 +207,7 @@ fn sides(f: &impl Fn(f64) -> f64, samples: &[f64]) -> Option<[f64; 2]> {
 struct Bent {
     step: Composed,
     line: f64,
-    falls: bool,
+    rise: f64,
     /// Its unit.
     half: f64,
     reached: f64,
@@ -215,14 +217,18 @@ impl Bent {
     /// `below·u + (above − below)·max(u, 0)` within an error for each unit of the largest value. What hardly bends has no
     /// sign that is worth it.
     fn new([below, above]: [f64; 2], largest: f64, error: f64) -> Option<Self> {
-        let half = (above - below).abs();
-        (half >= 0.25 * largest).then_some(())?;
+        let bend = (above - below).abs();
+        (bend >= 0.25 * largest).then_some(())?;
         // What lies in the gap is wrong by half of it at most, and what lies outside by half of the sign's error.
-        let allowed = (2.0 * error * largest / half).min(0.5);
+        let allowed = (2.0 * error * largest / bend).min(0.5);
         let step = Composed::step(&SignPlan::new(allowed, allowed, 4)?);
         let at = |u: f64| (u * step.evaluate(u) - u.max(0.0)).abs();
         let reached = (0..=POINTS).map(point).map(at).fold(0.0, f64::max);
-        Some(Self { step, line: below / half, falls: above < below, half, reached })
+        // In units of the bend no factor is needed, where values stay inside such a unit.
+        let half = if bend >= largest * (1.0 - 1e-9) { bend } else { largest };
+        let size = if bend < half { bend / half } else { 1.0 };
+        let rise = if above < below { -size } else { size };
+        Some(Self { step, line: below / half, rise, half, reached: reached * size })
     }
 }
 
@@ -246,6 +252,11 @@ mod tests {
             (Expression::X.of(Named::Relu), Unit { middle: 0.0, half: 10.0 }, 5e-3),
             (Expression::X.of(Named::Relu), Unit { middle: 0.0, half: 10.0 }, 2e-4),
             (Expression::X.of(Named::Abs), Unit { middle: 0.0, half: 3.0 }, 2e-4),
+            (
+                Expression::X.by(Joined::Min, 0.0).by(Joined::Mul, 0.5).with(Joined::Add, Expression::X),
+                Unit { middle: 0.0, half: 3.0 },
+                2e-4,
+            ),
             (Expression::X.by(Joined::Min, 0.0), Unit { middle: 0.0, half: 3.0 }, 2e-4),
             (Expression::X.of(Named::Reciprocal), shifted, 1e-3),
             (Expression::X.by(Joined::Pow, 3.0), shifted, 1e-6),

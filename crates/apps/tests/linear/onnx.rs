@@ -37,7 +37,7 @@ fn planned(network: &Network, x: &[f64]) -> Result<Planned, String> {
         network: network.skeleton.clone(),
         ranges,
         margin: 1.25,
-        error: 0.8 * ALLOWED,
+        error: 0.5 * ALLOWED,
         samples: 1,
         strategy: Strategy::DoubleHoisted { babies: 0 },
         plaintexts: PlaintextForm::OnTheFly,
