@@ -268,7 +268,7 @@ fn places(q: Modulus, psi: u32, log_n: u32) -> Option<Vec<usize>> {
     }
     let mask = (2usize << log_n) - 1;
     let point = |i: usize| 2 * bit_reverse(i, log_n) + 1;
-    Some((0..1usize << log_n).map(|i| bit_reverse((e * point(i) & mask) / 2, log_n)).collect())
+    Some((0..1usize << log_n).map(|i| bit_reverse(((e * point(i)) & mask) / 2, log_n)).collect())
 }
 
 /// A context on a device: what words in it mean.

@@ -260,13 +260,14 @@ fn values_stand_where_the_interpreter_has_them() {
         npz[begin..begin + 8 * N].chunks(8).map(|w| u64::from_le_bytes(w.try_into().unwrap())).collect();
     let q = params.ring().moduli()[0].value();
     // ψ = g^((q − 1)/2N) with the least g that generates all residues.
-    let is_factor = |f: u64| (q - 1) % f == 0 && (2..).take_while(|d| d * d <= f).all(|d| f % d != 0);
+    let is_factor =
+        |f: u64| (q - 1).is_multiple_of(f) && (2..).take_while(|d| d * d <= f).all(|d| !f.is_multiple_of(d));
     let mut rest = q - 1;
     let mut factors = Vec::new();
     for f in 2..1 << 23 {
-        if rest % f == 0 && is_factor(f) {
+        if rest.is_multiple_of(f) && is_factor(f) {
             factors.push(f);
-            while rest % f == 0 {
+            while rest.is_multiple_of(f) {
                 rest /= f;
             }
         }

@@ -70,8 +70,8 @@ fn compare(name: &str, params: Option<fn(&Source) -> Params>) {
     let conclusion = client.conclude(&decrypted);
     assert!(conclusion.warnings.is_empty(), "{name}: {:?}", conclusion.warnings);
     let off = conclusion.details["largest_error"].as_f64().unwrap();
-    println!("{name}: N = 2^{}, {off:.1e} off the twin", program.params().log_n());
-    assert!(off < 1e-5, "{name}: {off} off its twin");
+    let n = program.params().log_n();
+    assert!(off < 1e-5, "{name}: {off} off its twin, N = 2^{n}");
 }
 
 /// A product with rotations, two results, a clear argument, encrypted zeros with loops and branches, levels dropped at the

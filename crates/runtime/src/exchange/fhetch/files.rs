@@ -50,7 +50,7 @@ fn places(q: Modulus, log_n: u32) -> Vec<usize> {
         e += 1;
     }
     let mask = (2usize << log_n) - 1;
-    (0..1usize << log_n).map(|k| bit_reverse((e * (2 * k + 1) & mask) / 2, log_n)).collect()
+    (0..1usize << log_n).map(|k| bit_reverse(((e * (2 * k + 1)) & mask) / 2, log_n)).collect()
 }
 
 /// Rows of a polynomial there, as words here.
