@@ -128,8 +128,8 @@ class NetworkPlan:
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
-        self.layers: list[dict[str, Any]] = plan.facts["program"]["layers"]
-        self.twin: dict[str, Any] | None = plan.facts["program"]["twin"]
+        self.layers: list[dict[str, Any]] = plan.facts["layers"]
+        self.twin: dict[str, Any] | None = plan.facts["twin"]
 
     def __getattr__(self, name: str) -> Any:
         if name == "plan":
@@ -225,7 +225,7 @@ class Network:
             encrypted: how many of them are run encrypted; none by default, as this takes keys and time.
         """
         values = np.asarray(samples, dtype=np.float64)
-        facts = self._with(values, "check", labels).plan().facts["program"]["twin"]
+        facts = self._with(values, "check", labels).plan().facts["twin"]
         found: dict[str, Any] = {"twin": facts}
         if encrypted:
             few = values[:encrypted]

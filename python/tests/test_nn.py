@@ -26,7 +26,7 @@ def ring(tmp_path_factory):
 @pytest.fixture(scope="module")
 def net(samples, ring):
     x, _ = samples
-    return lw.nn.compile(DATA / "small.onnx", x[:2], calibrate=x[2:], error=0.02, margin=2.0, preset=ring)
+    return lw.nn.compile(DATA / "small.onnx", x[:2], calibrate=x[2:], error=0.005, margin=2.5, preset=ring)
 
 
 def test_a_plan_has_a_row_for_each_layer(net):

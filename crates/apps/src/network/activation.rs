@@ -281,7 +281,7 @@ mod tests {
         };
         assert!(of(&silu(), 1e-2).depth() < of(&silu(), 1e-6).depth());
         let relu = Expression::X.of(Named::Relu);
-        assert_eq!((of(&relu, 0.01).text(), of(&relu, 0.01).depth()), ("degree 14".to_owned(), 4));
+        assert_eq!((of(&relu, 0.011).text(), of(&relu, 0.011).depth()), ("degree 14".to_owned(), 4));
         assert!(of(&relu, 2e-4).text().contains("sign"));
         let kink = Expression::X.by(Joined::Add, 0.5).of(Named::Abs);
         let kink = Activation::new("layer 7", &kink, Unit { middle: 0.0, half: 1.0 }, 1e-4);

@@ -100,11 +100,11 @@ fn backend_tests_pass_encrypted() {
         match check(&folder) {
             Ok(()) => passed += 1,
             Err(e) => {
-                println!("{name}: {e}");
+                eprintln!("{name}: {e}");
                 if e.starts_with("not ") { refused += 1 } else { failed.push(name) }
             }
         }
     }
-    println!("{passed} passed, {refused} refused, {} failed", failed.len());
+    eprintln!("{passed} passed, {refused} refused, {} failed", failed.len());
     assert!(failed.is_empty(), "{failed:?}");
 }
