@@ -52,7 +52,11 @@ fn mlp_takes_rows_of_pixels_and_no_rotation_key() {
     folder.write("bytes.txt", &(line(0).replace("0.110000", "28.0") + "\n").repeat(3));
     let mlp = ["mlp", "--images", "3", "--data", "pixels.txt", "--json"];
     let plan = valid(&folder, "plan", &[&["plan"], &mlp[..]].concat());
-    assert_eq!((plan["preset"].as_str(), plan["security"]["bits"].as_u64()), (Some("n12-l2-s27"), Some(128)), "{plan:#}");
+    assert_eq!(
+        (plan["preset"].as_str(), plan["security"]["bits"].as_u64()),
+        (Some("n12-l2-s27"), Some(128)),
+        "{plan:#}"
+    );
     let run = valid(&folder, "run", &[&["run"], &mlp[..], &["--shadow"]].concat());
     assert!(run["shadow"].get("first").is_none(), "{run:#}");
     assert_eq!(run["same_label"].as_f64(), Some(1.0), "{run:#}");

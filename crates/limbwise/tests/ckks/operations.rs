@@ -1,9 +1,9 @@
 //! Every leveled operation decrypts to what it computes, and every mistake is an error that teaches.
 
-use crate::common::{Session, small, uniform};
+use crate::common::{Dev, Session, small, uniform};
 use limbwise::{
     Complex64, Error,
-    ckks::{Packing, encrypt_secret},
+    ckks::{Ciphertext, Packing, encrypt_secret},
     params::{ParamsLiteral, PrimeChoice},
 };
 use limbwise_device::IntegerMatrix;
@@ -210,7 +210,9 @@ fn a_matrix_meets_a_batch() {
         s.expect("matrix_product", &eval.split(&product, at, at + 1), &wanted, 22.0);
     }
     let four = IntegerMatrix::new(1, 4, vec![1; 4]).unwrap();
-    let refused = |x, matrix, unit| eval.matrix_product(x, matrix, unit).unwrap_err().to_string();
+    let refused = |x: &Ciphertext<Dev>, matrix: &IntegerMatrix, unit| {
+        eval.matrix_product(x, matrix, unit).err().expect("a refusal").to_string()
+    };
     let columns = refused(&x, &four, 1.0);
     assert!(columns.contains("a batch of 6 is no multiple of the matrix's 4 columns"), "{columns}");
     let large = IntegerMatrix::new(1, 3, vec![i32::MAX; 3]).unwrap();
