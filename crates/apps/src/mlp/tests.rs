@@ -4,7 +4,7 @@ use super::{
     network::{MlpError, Network, Shape, label},
 };
 use crate::{client::Client as _, data::idx::load_range, data_dir, lola::client::Digits, program::Program as _};
-use limbwise::params::preset;
+use limbwise::params::presets::preset;
 
 /// The 2,000 images that were not learned; the file of weights says how many are right.
 #[test]

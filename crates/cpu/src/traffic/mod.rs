@@ -15,6 +15,7 @@ use crate::{
     kernels::{
         Isa, LimbKernels,
         blind::{Scratch, Step},
+        matrix::PackedMatrix,
         sums::Sum,
     },
     layout::{self, BLOCK, Line, PADDED},
@@ -303,6 +304,12 @@ impl LimbKernels for Watched {
     fn combination(&self, out: &mut [Line], terms: &[(&[Line], u64)]) {
         side_by_side(terms.iter().map(|(limb, _)| read(limb)).chain([write(out)]));
         self.kernels.combination(out, terms);
+    }
+
+    fn matrix_product(&self, out: &mut [&mut [Line]], x: &[Line], matrix: &PackedMatrix<'_>) {
+        side_by_side([read(x)]);
+        side_by_side(out.iter().map(|row| write(row)));
+        self.kernels.matrix_product(out, x, matrix);
     }
 
     fn blind_start(&self, acc: &mut [&mut [Line]]) {
