@@ -15,6 +15,9 @@ use limbwise_math::modulus::Modulus;
 /// Rows of a block: with four lines each their sums fill the registers of AVX-512.
 pub const BLOCK: usize = 6;
 
+/// Rows of a block in the other form, whose sums fill the registers of AVX2.
+pub(super) const SIGNED: usize = 4;
+
 /// Largest number of lines of a tile.
 pub const MOST_LINES: usize = 16;
 
@@ -27,6 +30,8 @@ pub struct PackedMatrix<'a> {
     pub matrix: &'a IntegerMatrix,
     /// Each weight plus 2^`shift`: by blocks of [`BLOCK`] rows, then columns, then rows.
     shifted: Vec<u64>,
+    /// Weights as they are: by blocks of [`SIGNED`] rows, then columns, then rows; zeros behind the last row.
+    signed: Vec<[i32; SIGNED]>,
     /// log₂ of what is added to each weight.
     pub shift: u32,
 }
@@ -43,13 +48,22 @@ impl<'a> PackedMatrix<'a> {
                 shifted.extend(rows.iter().map(|row| ((1i64 << shift) + i64::from(row[i])).cast_unsigned()));
             }
         }
-        Self { matrix, shifted, shift }
+        let weight = |j: usize, i: usize| if j < matrix.rows() { matrix.row(j)[i] } else { 0 };
+        let blocks = (0..matrix.rows()).step_by(SIGNED);
+        let signed = blocks.flat_map(|first| (0..matrix.columns()).map(move |i| (first, i)));
+        let signed = signed.map(|(first, i)| std::array::from_fn(|r| weight(first + r, i))).collect();
+        Self { matrix, shifted, signed, shift }
     }
 
     /// The shifted weights from the first row of a block on.
     #[must_use]
     pub fn block(&self, block: usize) -> &[u64] {
         &self.shifted[block * BLOCK * self.matrix.columns()..]
+    }
+
+    /// The weights of a block of [`SIGNED`] rows.
+    pub(super) fn signed_block(&self, block: usize) -> &[[i32; SIGNED]] {
+        &self.signed[block * self.matrix.columns()..][..self.matrix.columns()]
     }
 
     /// Number of signed products that fit a word when they are summed: below 2^63 in magnitude.
@@ -93,52 +107,44 @@ pub(super) fn joined(q: Modulus, low: i64, high: i64) -> u64 {
 #[cfg(target_arch = "x86_64")]
 macro_rules! signed_products {
     ($features:tt) => {
-        /// Rows whose sums fit the registers together.
-        const ROWS: usize = 4;
-
         #[target_feature(enable = $features)]
         pub(super) fn matrix_product(q: Modulus, out: &mut [&mut [Line]], x: &[Line], matrix: &PackedMatrix<'_>) {
             let Some(lines) = out.first().map(|row| row.len()) else { return };
-            let (last, columns) = (matrix.matrix.rows() - 1, matrix.matrix.columns());
-            let terms = matrix.signed_terms().min(columns);
-            for (block, out) in out.chunks_mut(ROWS).enumerate() {
-                // Behind the last row it stands for those that are missing.
-                let rows: [&[i32]; ROWS] = std::array::from_fn(|r| matrix.matrix.row((ROWS * block + r).min(last)));
-                for first in (0..columns).step_by(terms) {
-                    let some = first..(first + terms).min(columns);
-                    let weights = rows.map(|row| &row[some.clone()]);
+            let terms = matrix.signed_terms();
+            for (block, out) in out.chunks_mut(SIGNED).enumerate() {
+                let parts = matrix.signed_block(block).chunks(terms).zip(x.chunks(terms.saturating_mul(lines)));
+                for (part, (weights, x)) in parts.enumerate() {
                     for line in 0..lines {
-                        let operands = x[first * lines + line..].iter().step_by(lines);
-                        add_line(q, out, line, operands, weights, first > 0);
+                        add_line(q, out, line, (x, lines), weights, part > 0);
                     }
                 }
             }
         }
 
-        /// The sums of one line over some columns, added to what was there before.
+        /// The sums of one line over some columns, added to what was there before; operands are `lines` apart.
         #[target_feature(enable = $features)]
-        fn add_line<'x>(
+        fn add_line(
             q: Modulus,
             out: &mut [&mut [Line]],
             line: usize,
-            operands: impl Iterator<Item = &'x Line> + Clone,
-            weights: [&[i32]; ROWS],
+            (x, lines): (&[Line], usize),
+            weights: &[[i32; SIGNED]],
             onto: bool,
         ) {
             let mask = splat((1 << SPLIT) - 1);
-            let mut sums = [[Line::default(); 2]; ROWS];
+            let mut sums = [[Line::default(); 2]; SIGNED];
             for half in 0..HALVES {
-                let (mut lows, mut highs) = ([splat(0); ROWS], [splat(0); ROWS]);
-                for (i, x) in operands.clone().take(weights[0].len()).enumerate() {
-                    let x = load(x, half);
+                let (mut lows, mut highs) = ([splat(0); SIGNED], [splat(0); SIGNED]);
+                for (x, weights) in x.chunks_exact(lines).zip(weights) {
+                    let x = load(&x[line], half);
                     let (low, high) = (and(x, mask), right(x));
-                    for r in 0..ROWS {
-                        let w = broadcast(weights[r][i]);
+                    for r in 0..SIGNED {
+                        let w = broadcast(weights[r]);
                         lows[r] = add(lows[r], signed_product(low, w));
                         highs[r] = add(highs[r], signed_product(high, w));
                     }
                 }
-                for r in 0..ROWS {
+                for r in 0..SIGNED {
                     store(&mut sums[r][0], half, lows[r]);
                     store(&mut sums[r][1], half, highs[r]);
                 }

@@ -2,7 +2,7 @@
 
 use super::vector::{HALVES, V, load, splat, store};
 use crate::{
-    kernels::matrix::{PackedMatrix, SPLIT, joined, signed_products},
+    kernels::matrix::{PackedMatrix, SIGNED, SPLIT, joined, signed_products},
     layout::Line,
 };
 use limbwise_math::modulus::Modulus;

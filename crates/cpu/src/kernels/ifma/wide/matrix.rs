@@ -5,7 +5,7 @@ use super::{
     word::{HALVES, V, load, store},
 };
 use crate::{
-    kernels::matrix::{PackedMatrix, SPLIT, joined, signed_products},
+    kernels::matrix::{PackedMatrix, SIGNED, SPLIT, joined, signed_products},
     layout::Line,
 };
 use limbwise_math::modulus::Modulus;
