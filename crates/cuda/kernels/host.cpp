@@ -43,7 +43,7 @@ extern "C" int limbwise_host_launch(const char* name, const u32* grid, void** ar
 #define TRY(kernel) \
   if (std::strcmp(name, #kernel) == 0) return call(kernel, g, args, sizes, count);
   TRY(lw_copy) TRY(lw_words) TRY(lw_zeros) TRY(lw_add) TRY(lw_sub) TRY(lw_neg) TRY(lw_scale) TRY(lw_shift) TRY(lw_divide)
-  TRY(lw_inner) TRY(lw_inner_pair) TRY(lw_combination)
+  TRY(lw_inner) TRY(lw_inner_pair) TRY(lw_combination) TRY(lw_matrix_product)
   TRY(lw_automorphism_values) TRY(lw_automorphism_coefficients) TRY(lw_monomial) TRY(lw_decompose)
   TRY(lw_basis_convert) TRY(lw_reduce)
   TRY(lw_lwe_copy) TRY(lw_lwe_add) TRY(lw_lwe_scale) TRY(lw_lwe_shift) TRY(lw_lwe_mod_switch) TRY(lw_lwe_mod_switch_centred)

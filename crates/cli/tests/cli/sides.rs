@@ -185,7 +185,11 @@ fn what_does_not_belong_together_is_refused() {
     refused(&folder, &["eval", "--server", "theirs", "--in", "nowhere", "--out", "x"], "nowhere");
     refused(&folder, &["eval", "--server", "mine", "--in", "in", "--out", "x"], "evaluation.keys");
     refused(&folder, &["decrypt", "--client", "theirs", "--in", "out", "--out", "y.npy"], "data.json");
-    refused(&folder, &["decrypt", "--client", "mine", "--in", "out", "--out", "y.txt"], "*.npy, *.csv or *.json");
+    refused(
+        &folder,
+        &["decrypt", "--client", "mine", "--in", "out", "--out", "y.xyz"],
+        "*.npy, *.csv, *.txt or *.json",
+    );
     // Other parameters.
     folder.write("other.toml", &TINY.replace("log_scale = 40", "log_scale = 38"));
     let other = ["keygen", "linear", "--preset", "other.toml", "--rows", "16", "--strategy", "hoisted"];

@@ -28,10 +28,18 @@ fn calls_take_what_the_footprint_says() {
                     let footprint = dev.footprint();
                     let peak = peak(&dev, call, &sizes, &footprint, Metered::All, seen);
                     assert_eq!(dev.sync(), Ok(()));
-                    // A kernel of bootstrapping reads the places of its samples from a row of 16 bytes.
-                    let small = if call == Call::Bootstrapping { 16 } else { 0 };
-                    let exact = (peak.predicted..=peak.predicted + small).contains(&peak.real);
-                    assert!(exact, "{call:?} {sizes:?}: {peak:?}");
+                    // A kernel of bootstrapping reads the places of its samples from a row of 16 bytes. Weights and addresses
+                    // of a matrix product are a table that stays from call to call, so it may be there before the call.
+                    let small = match call {
+                        Call::Bootstrapping => 16,
+                        Call::Combination => 4096,
+                        _ => 0,
+                    };
+                    let near = peak.predicted.abs_diff(peak.real) <= small;
+                    assert!(
+                        near && (peak.real >= peak.predicted || call == Call::Combination),
+                        "{call:?} {sizes:?}: {peak:?}"
+                    );
                 },
             );
         }

@@ -258,10 +258,15 @@ mod tests {
         // rounds of those that place operations on two sides are proved by `offload::check`, in their own tests. That which
         // places operations on chips checks units, links and order in its own.
         let others = ["counts", "upmem", "fhex", "fhex-in-bank", "flexmem"];
+        // Files of the zoo share ARK's model; one of them splits its words.
+        let of_zoo = |spec: &Spec| spec.model() == "composed" && !["ark", "sharp"].contains(&spec.name());
         for name in limbwise_machines::names().into_iter().filter(|name| !others.contains(name)) {
             let spec = Spec::load(name).unwrap();
-            let spec =
-                if spec.has("policy.words") { spec.with_overrides(&[("words", "split")]).unwrap() } else { spec };
+            if of_zoo(&spec) {
+                continue;
+            }
+            let splits = spec.has("policy.words");
+            let spec = if splits { spec.with_overrides(&[("policy.words", "split")]).unwrap() } else { spec };
             let machine = machine::open(&spec).unwrap();
             for (number, graph) in graphs.iter().enumerate() {
                 let graph = &machine.prepare(graph);
