@@ -15,6 +15,7 @@ use crate::{
     kernels::{
         Isa, LimbKernels,
         blind::{Scratch, Step},
+        matrix::{self, PackedMatrix},
         sums::Sum,
     },
     layout::{self, BLOCK, Line, PADDED},
@@ -303,6 +304,15 @@ impl LimbKernels for Watched {
     fn combination(&self, out: &mut [Line], terms: &[(&[Line], u64)]) {
         side_by_side(terms.iter().map(|(limb, _)| read(limb)).chain([write(out)]));
         self.kernels.combination(out, terms);
+    }
+
+    /// Blocks of rows one after another, each beside all operands.
+    fn matrix_product(&self, out: &mut [&mut [Line]], x: &[Line], matrix: &PackedMatrix<'_>) {
+        out.chunks(matrix::BLOCK).for_each(|rows| {
+            side_by_side([read(x)]);
+            side_by_side(rows.iter().map(|row| write(row)));
+        });
+        self.kernels.matrix_product(out, x, matrix);
     }
 
     fn blind_start(&self, acc: &mut [&mut [Line]]) {
