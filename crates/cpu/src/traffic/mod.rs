@@ -15,7 +15,7 @@ use crate::{
     kernels::{
         Isa, LimbKernels,
         blind::{Scratch, Step},
-        matrix::PackedMatrix,
+        matrix::{self, PackedMatrix},
         sums::Sum,
     },
     layout::{self, BLOCK, Line, PADDED},
@@ -306,9 +306,12 @@ impl LimbKernels for Watched {
         self.kernels.combination(out, terms);
     }
 
+    /// Blocks of rows one after another, each beside all operands.
     fn matrix_product(&self, out: &mut [&mut [Line]], x: &[Line], matrix: &PackedMatrix<'_>) {
-        side_by_side([read(x)]);
-        side_by_side(out.iter().map(|row| write(row)));
+        out.chunks(matrix::BLOCK).for_each(|rows| {
+            side_by_side([read(x)]);
+            side_by_side(rows.iter().map(|row| write(row)));
+        });
         self.kernels.matrix_product(out, x, matrix);
     }
 
