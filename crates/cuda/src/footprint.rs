@@ -8,8 +8,9 @@
 //! - `extend_limb`, `linear_combination`, `matrix_product`: nothing;
 //! - `blind_rotate`: nothing where a block's shared memory holds a step, else the default body.
 //!
-//! Small tables are not counted: constants of base conversions (some kilobytes each) the addresses of a bootstrapping
-//! key's rows (8 bytes each), and those of a matrix product with its weights. Nor is what the pool takes ahead: up to 16 MiB for each length of rows.
+//! Small tables are not counted: constants of base conversions (some kilobytes each), the addresses of a bootstrapping
+//! key's rows (8 bytes each), and those of a matrix product with its weights. Nor is what the pool takes ahead: up to
+//! 16 MiB for each length of rows.
 
 use crate::{
     device::Cuda,

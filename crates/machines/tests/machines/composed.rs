@@ -167,6 +167,10 @@ fn what_is_wrong_in_a_file_is_named() {
         let got = opened.expect_err(to).to_string();
         assert!(got.contains(wanted), "{to}: \"{got}\" should say \"{wanted}\"");
     }
+}
+
+#[test]
+fn what_does_not_go_together_is_named() {
     // A loop beside a way that is whole, two memories on one reader, and one beyond what is off the chip.
     let more = |text: &str| {
         let spec = Spec::from_toml(&format!("{SMALL}{text}"), "mine.toml").unwrap();
