@@ -97,7 +97,7 @@ def test_ciphertexts_go_through_numpy(tmp_path: Path) -> None:
     command(tmp_path, "convert", "y.npz", "--params", "theirs", "--like", like, "--out", "in2/input-000.ct")
     command(tmp_path, "eval", "--server", "theirs", "--in", "in2", "--out", "results")
     command(tmp_path, "decrypt", "--client", "mine", "--in", "results", "--inputs", "in2", "--out", "y.npy")
-    assert np.load(tmp_path / "y.npy").shape == (4,)
+    assert np.load(tmp_path / "y.npy").shape == (4, 1)
     command(tmp_path, "convert", "theirs/evaluation.keys", "--params", "theirs", "--out", "keys")
     halves = sorted((tmp_path / "keys").glob("galois*_d0_0.npz"))
     with np.load(halves[0]) as half:
