@@ -98,7 +98,7 @@ impl Words {
     }
 }
 
-/// All limbs of a value; an LWE ciphertext counts as one, a key that [streams](streams) has none to be kept.
+/// All limbs of a value. An LWE ciphertext counts as one limb. A key that passes by ([`streams`]) has none that is kept.
 #[must_use]
 pub fn whole(graph: &Graph, value: NodeId) -> Basis {
     match graph.lwe_shape(value) {
