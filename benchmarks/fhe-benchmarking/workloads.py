@@ -9,6 +9,7 @@ import argparse
 import gzip
 import random
 import subprocess
+from abc import ABC, abstractmethod
 from array import array
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -50,7 +51,7 @@ class Stage:
     counted: str = ""
 
 
-class Workload:
+class Workload(ABC):
     """What the driver asks of a workload."""
 
     name: str
@@ -71,9 +72,9 @@ class Workload:
     def make_input(self, run: Run, number: int) -> None:
         """Makes the input of one run."""
 
+    @abstractmethod
     def check(self, run: Run) -> dict[str, Any]:
         """Returns what there is to say of results that are right; fails for wrong ones."""
-        raise NotImplementedError
 
     def result(
         self,
