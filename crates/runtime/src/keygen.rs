@@ -5,8 +5,8 @@ use crate::{
     error::{Error, Result},
     origin::program_name,
     places::{
-        BOOTSTRAP, Existing, KEYS, PARAMS, PROGRAM, PUBLIC, SECRET, TFHE_SECRET, absent, put, put_bytes, put_secret,
-        refused,
+        BOOTSTRAP, Existing, KEYS, PARAMS, PROGRAM, PUBLIC, SECRET, TFHE_SECRET, absent, put, put_bytes,
+        put_new_secret, refused,
     },
 };
 use limbwise::{
@@ -148,5 +148,5 @@ fn write_secrets<S: ClientScheme>(
 
 fn write_secret(path: &Path, write: impl FnOnce(BufWriter<File>) -> limbwise::Result<BufWriter<File>>) -> Result<()> {
     absent(&[path.to_owned()], Existing::Kept)?;
-    put_secret(path, |file| unbuffered(path, write(BufWriter::new(file)).map_err(|e| Error::of_file(path, e))?))
+    put_new_secret(path, |file| unbuffered(path, write(BufWriter::new(file)).map_err(|e| Error::of_file(path, e))?))
 }
