@@ -50,6 +50,7 @@ where
 }
 
 /// [`put_secret`] where nothing is: a file that another process has put there meanwhile stays, and is an error.
+#[cfg(feature = "client")]
 pub(crate) fn put_new_secret<E>(path: &Path, write: impl FnOnce(File) -> Result<File, E>) -> Result<()>
 where
     Error: From<E>,
@@ -65,6 +66,7 @@ fn of_owner() -> OpenOptions {
 }
 
 /// Gives a whole file its name, which no other file may have. Renaming would replace one; a second name does not.
+#[cfg(feature = "client")]
 fn into_empty_place(from: &Path, to: &Path) -> io::Result<()> {
     match fs::hard_link(from, to) {
         Ok(()) => fs::remove_file(from),
