@@ -475,6 +475,16 @@ pub enum BootstrapError {
     /// The bootstrapper was made for other parameters.
     #[error("the bootstrapper was made for other parameters than the evaluator's: make one with the same Params")]
     OtherParameters,
+    /// Halves side by side without room for them.
+    #[error(
+        "halves side by side need room: at most {most} slots with these parameters, not {slots}; choose fewer slots, or the halves as a batch or in turns"
+    )]
+    Beside {
+        /// Slots of the plan.
+        slots: usize,
+        /// Slots at most; 0 for a cosine without an arcsine, which cannot separate the halves.
+        most: usize,
+    },
     /// Two passes with SlotToCoeff last, where the first can fail.
     #[error(
         "two passes need SlotToCoeff first: with SlotToCoeff last a first pass can fail on constant messages; choose a preset with the other order"
@@ -503,6 +513,11 @@ pub enum BootstrapError {
         "tables need SlotToCoeff first and an exponential in EvalMod, and these parameters have another order or a cosine: choose boot, boot-fast or boot-precise"
     )]
     TableParameters,
+    /// A table by a plan that has the halves side by side.
+    #[error(
+        "tables take the two halves as a batch, in turns, or real values alone: choose a plan whose halves are not side by side"
+    )]
+    TableHalves,
     /// A table that takes more levels than there are.
     #[error(
         "a table of {entries} entries takes {needed} levels and bootstrapping leaves {left}: at most {} entries fit; choose parameters with more levels (boot has 14), or look up digits", 1u64 << (*left).min(10)

@@ -44,6 +44,17 @@ impl Sine {
         }
     }
 
+    /// What the blocks x, −x, x, −x of an exponential are turned by before it, in turns. After one harmonic they are turned
+    /// by −i, i, 1 and −1; for two harmonics by half as much, which the second doubles.
+    #[must_use]
+    pub(crate) fn turns_of_blocks(self) -> [f64; 4] {
+        match self {
+            Self::Cosine { .. } => [0.0; 4],
+            Self::Exponential { harmonics: 2 } => [-0.125, 0.125, 0.0, 0.25],
+            Self::Exponential { .. } => [-0.25, 0.25, 0.0, 0.5],
+        }
+    }
+
     /// Coefficients that map the sine of `turn`·z to z for |z| ≤ 1, by interpolation at Chebyshev nodes: of s, s³, …
     /// for a cosine with an arcsine; of sin t, sin 2t, … for an exponential. A single coefficient is the gain of the
     /// sine.
@@ -84,12 +95,21 @@ impl EvalModLiteral {
     /// For an exponential: cos(2πx/2^r) in the even and sin(2πx/2^r) in the odd coefficients, u = x/K.
     #[must_use]
     pub fn series(&self, message_ratio: u32) -> Vec<f64> {
-        let points = self.points(message_ratio);
+        self.series_at(&self.points(message_ratio))
+    }
+
+    /// [`Self::series`], also fitted where the turns of blocks bring the arguments.
+    #[must_use]
+    pub(crate) fn series_of_blocks(&self, message_ratio: u32) -> Vec<f64> {
+        self.series_at(&self.points_of_blocks(message_ratio))
+    }
+
+    fn series_at(&self, points: &[f64]) -> Vec<f64> {
         // Over a wide range an interval fits as well as its integers, and interpolation is fast.
         if points.len() <= 2 * self.degree || points.len() > 64 * self.degree {
             return self.series_of_the_interval();
         }
-        self.series_by(|f| Series::fit(f, -1.0, 1.0, self.degree, &points).coefficients)
+        self.series_by(|f| Series::fit(f, -1.0, 1.0, self.degree, points).coefficients)
     }
 
     /// The series that is good on all of [−K, K], where the values of a table lie: the one that interpolates at
@@ -122,6 +142,12 @@ impl EvalModLiteral {
             (0..POINTS).map(move |j| at(j) / f64::from(self.range))
         };
         (-last..=last).flat_map(near).collect()
+    }
+
+    /// The fitting points of all blocks.
+    fn points_of_blocks(&self, message_ratio: u32) -> Vec<f64> {
+        let (points, range) = (self.points(message_ratio), f64::from(self.range));
+        self.sine.turns_of_blocks().iter().flat_map(|turn| points.iter().map(move |u| u + turn / range)).collect()
     }
 
     /// Largest error of the series in z over all multiples, amplified by double angles and the gain.

@@ -93,6 +93,24 @@ fn every_order_with_exponentials() {
     }
 }
 
+#[test]
+fn halves_side_by_side_of_an_exponential() {
+    for (order, harmonics, ratio, bits) in [
+        (Order::SlotToCoeffFirst, 1, 10, 19.0),
+        (Order::SlotToCoeffFirst, 2, 7, 24.0),
+        (Order::SlotToCoeffLast, 1, 9, 16.0),
+        (Order::SlotToCoeffLast, 2, 7, 20.0),
+    ] {
+        let literal = with_sine(order, Sine::Exponential { harmonics }, ratio);
+        for slots in [4, 16, 256] {
+            for plan in [BootstrapPlan::fastest(slots), BootstrapPlan::smallest(slots)] {
+                let plan = BootstrapPlan { halves: HalvesAt::Beside, ..plan };
+                expect(&literal, plan, &uniform(slots, "boot"), bits);
+            }
+        }
+    }
+}
+
 const ORDERS: [(Order, f64); 2] = [(Order::SlotToCoeffFirst, 23.0), (Order::SlotToCoeffLast, 18.0)];
 
 #[test]

@@ -1,8 +1,8 @@
 //! Builds a bootstrapper: maps and constants, encoded on a device or declared on one that holds no words.
 
 use super::{
-    BootstrapPlan, Bootstrapper, Content, Halves, Maps, Rotations, count,
-    eval_mod::ArcsinePlan,
+    BootstrapPlan, Bootstrapper, Content, Halves, HalvesAt, Maps, Rotations, count,
+    eval_mod::{ArcsinePlan, Turns},
     recipe::{Recipe, Step},
     transforms::Factors,
 };
@@ -14,6 +14,7 @@ use crate::{
 };
 use limbwise_device::{Basis, Device, Domain, Null, Role, Shape, Wordless};
 use num_complex::Complex64;
+use std::f64::consts::TAU;
 
 /// A constructor of constants in slots.
 type Constant<D> = fn(&D, &Encoder, &[Vec<Complex64>], Packing) -> Result<Plaintext<D>>;
@@ -99,7 +100,22 @@ impl<'b, D: Device> Builder<'b, D> {
         if !plan.slots.is_power_of_two() || plan.slots > params.max_slots() {
             return Err(EncodeError::Slots(plan.slots, params.max_slots()).into());
         }
-        Ok(Self { dev, encoder, params, levels, plan, make })
+        let builder = Self { dev, encoder, params, levels, plan, make };
+        match (builder.halves(), builder.most_beside()) {
+            (Halves::Batch, most) if plan.halves == HalvesAt::Beside => {
+                Err(BootstrapError::Beside { slots: plan.slots, most }.into())
+            }
+            _ => Ok(builder),
+        }
+    }
+
+    /// Slots at most for which both halves fit side by side.
+    fn most_beside(&self) -> usize {
+        match self.levels.literal.eval_mod.sine {
+            Sine::Exponential { .. } => self.params.max_slots() / 4,
+            Sine::Cosine { arcsine: 2.. } => self.params.max_slots() / 2,
+            Sine::Cosine { .. } => 0,
+        }
     }
 
     fn build(self) -> Result<Bootstrapper<D>> {
@@ -112,10 +128,11 @@ impl<'b, D: Device> Builder<'b, D> {
         Ok(Bootstrapper {
             to_coeff: self.slot_to_coeff(wanted, fill, target)?,
             to_slot: self.coeff_to_slot(halves)?,
-            series: self.levels.literal.eval_mod.series(self.levels.literal.message_ratio),
+            series: self.series(halves),
             interval: self.levels.literal.eval_mod.series_of_the_interval(),
             straightening: self.levels.straightening(),
             cubics: arcsine.cubics(|c, level, scale| self.constant_with_i(quarter_turn, c, level, scale))?,
+            turns: (halves == Halves::WithOpposites).then(|| self.turns()).transpose()?,
             target,
             unit: self.unit(),
             lift,
@@ -126,13 +143,15 @@ impl<'b, D: Device> Builder<'b, D> {
         })
     }
 
-    /// One message holds both halves if they fit side by side and the arcsine can separate them at no cost.
+    /// One message holds both halves if they fit side by side: always where the arcsine separates them at no cost, and
+    /// for an exponential where the plan says so, because tables want them apart.
     fn halves(&self) -> Halves {
-        let folded = matches!(self.levels.literal.eval_mod.sine, Sine::Cosine { arcsine: 2.. });
-        match self.plan.content {
+        let fits = self.plan.slots <= self.most_beside();
+        match (self.plan.content, self.levels.literal.eval_mod.sine) {
             // The coefficients of real slots are real only if SlotToCoeff comes first.
-            Content::Real if self.levels.literal.order == Order::SlotToCoeffFirst => Halves::Real,
-            _ if folded && self.plan.slots < self.params.max_slots() => Halves::Beside,
+            (Content::Real, _) if self.levels.literal.order == Order::SlotToCoeffFirst => Halves::Real,
+            (_, Sine::Cosine { .. }) if fits => Halves::Beside,
+            (_, Sine::Exponential { .. }) if fits && self.plan.halves == HalvesAt::Beside => Halves::WithOpposites,
             _ => Halves::Batch,
         }
     }
@@ -186,6 +205,37 @@ impl<'b, D: Device> Builder<'b, D> {
         let range = f64::from(levels.literal.eval_mod.range);
         let gain = params.scale(levels.eval_mod_level()) / (params.dropped(0) * range);
         self.maps(factors, params.top_level(), gain)
+    }
+
+    /// The Chebyshev coefficients, good where the values of the blocks lie.
+    fn series(&self, halves: Halves) -> Vec<f64> {
+        let Bootstrapping { literal, .. } = self.levels;
+        match halves {
+            Halves::WithOpposites => literal.eval_mod.series_of_blocks(literal.message_ratio),
+            Halves::Batch | Halves::Beside | Halves::Real => literal.eval_mod.series(literal.message_ratio),
+        }
+    }
+
+    /// What turns the blocks of an exponential: a share of a turn added to each argument, and for two harmonics the
+    /// first one's factor, which turns each block once more.
+    fn turns(&self) -> Result<Turns<D>> {
+        let (levels, params) = (&self.levels, self.params);
+        let eval_mod = levels.literal.eval_mod;
+        let constant = |values: [Complex64; 4], level: usize| {
+            let slots = 4 * self.plan.slots;
+            let values = [values.iter().flat_map(|&z| vec![z; self.plan.slots]).collect()];
+            (self.make.constant)(self.dev, self.encoder, &values, Packing { slots, level, scale: params.scale(level) })
+        };
+        let turns = eval_mod.sine.turns_of_blocks();
+        let added = turns.map(|turn| Complex64::from(turn / f64::from(eval_mod.range)));
+        let first = match levels.straightening()[..] {
+            [first, second] => {
+                let factors = turns.map(|turn| Complex64::from_polar(first / second.abs(), TAU * turn));
+                Some(constant(factors, levels.eval_mod_end() + 1)?)
+            }
+            _ => None,
+        };
+        Ok(Turns { added: constant(added, levels.eval_mod_level())?, first })
     }
 
     /// The maps of a step, with their rotations merged as the plan's strategy wants them.

@@ -8,7 +8,7 @@ use crate::{
 use limbwise_device::Device;
 
 /// The coefficients over K·q₀, as real slots. The real and the imaginary parts are a batch of two, or side by side in
-/// twice the slots; with real content only the real parts remain.
+/// twice the slots, or side by side with their opposites in four times; with real content only the real parts remain.
 ///
 /// Shape:  top → the level where EvalMod starts.
 /// Scale:  that of EvalMod's first level.

@@ -30,7 +30,12 @@ pub(super) fn eval_mod<D: Device>(
     let _region = auto.eval.device().region("eval_mod", 0);
     let eval_mod = boot.levels.literal.eval_mod;
     let shift = eval_mod.sine.shift() / f64::from(eval_mod.range);
-    let u = auto.add_scalar(u, -shift).bounded_by(1.0);
+    let u = auto.add_scalar(u, -shift);
+    let u = match &boot.turns {
+        Some(turns) => auto.eval.add_plain(&with_exact_scale(u, turns.added.scale), &turns.added)?,
+        None => u,
+    };
+    let u = u.bounded_by(1.0);
     let steps = u32::try_from(eval_mod.double_angles).unwrap_or(0);
     match eval_mod.sine {
         Sine::Cosine { .. } => {
@@ -84,12 +89,30 @@ fn harmonics<D: Device>(boot: &Bootstrapper<D>, auto: &Auto<'_, D>, e: &Cipherte
         [first, second] => {
             let _region = eval.device().region("harmonics", 0);
             let square = eval.square(e)?;
-            let sum = eval.combination("harmonics", &[(first / second.abs(), e), (-1.0, &square)], square.scale)?;
-            let sum = eval.relinearize_rescaled(&sum)?;
+            let sum = match boot.turns.as_ref().and_then(|turns| turns.first.as_ref()) {
+                Some(factor) => {
+                    let first = with_exact_scale(eval.mul_plain(e, factor)?, square.scale);
+                    eval.rescale(&eval.sub(&first, &eval.relinearize(&square)?)?)?
+                }
+                None => {
+                    let terms = [(first / second.abs(), e), (-1.0, &square)];
+                    eval.relinearize_rescaled(&eval.combination("harmonics", &terms, square.scale)?)?
+                }
+            };
             Ok(with_exact_scale(Ciphertext { scale: sum.scale * 2.0 / second.abs(), ..sum }, boot.target))
         }
         _ => unreachable!("the parameters have one harmonic or two"),
     }
+}
+
+/// What turns the blocks of [`Halves::WithOpposites`](super::Halves): with w = exp(2πix) of the blocks' arguments, the
+/// sum of −i·w, i·w̄, w and −w̄ is the sine of the real parts plus i times that of the imaginary ones.
+pub(super) struct Turns<D: Device> {
+    /// Added to the arguments, in units of EvalMod's range.
+    pub(super) added: Plaintext<D>,
+    /// The factor of the first of two harmonics. The added turns are half of those above, because the second harmonic,
+    /// a square, doubles them; the factor makes the first harmonic's whole.
+    pub(super) first: Option<Plaintext<D>>,
 }
 
 /// A coefficient of the arcsine: the constant that multiplies s, the level, and the scale that the product gains.

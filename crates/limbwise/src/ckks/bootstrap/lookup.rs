@@ -79,10 +79,13 @@ impl<'b, D: Device> Lookup<'b, D> {
     /// Joins both.
     ///
     /// # Errors
-    /// As [`LookupTable::output_level`].
+    /// As [`LookupTable::output_level`]; [`BootstrapError::TableHalves`] for halves side by side.
     pub fn new(boot: &'b Bootstrapper<D>, table: &'b LookupTable, params: &Params) -> Result<Self> {
         table.output_level(params)?;
-        Ok(Self { boot, table })
+        match boot.halves {
+            Halves::WithOpposites => Err(BootstrapError::TableHalves.into()),
+            _ => Ok(Self { boot, table }),
+        }
     }
 
     /// The entries of the integers in the slots: of real parts, and of imaginary ones too if the plan's content and the

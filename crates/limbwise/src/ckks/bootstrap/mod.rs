@@ -31,7 +31,7 @@ use crate::{
     error::{BootstrapError, LevelError, Result, ScaleError, ShapeError},
     params::{Bootstrapping, Order, Sine},
 };
-use eval_mod::Cubic;
+use eval_mod::{Cubic, Turns};
 use limbwise_device::{Device, Handle as _};
 use limbwise_math::rns::to_f64;
 use num_complex::Complex64;
@@ -49,6 +49,10 @@ enum Halves {
     Batch,
     /// As one message, side by side in twice the slots.
     Beside,
+    /// As one message in four times the slots: x and −x of the real parts, x and −x of the imaginary parts. The
+    /// exponential of −x is the conjugate of that of x, so the sum of the four blocks, each turned by its own multiple
+    /// of i, is the result without a product.
+    WithOpposites,
     /// The real parts alone.
     Real,
 }
@@ -90,6 +94,8 @@ pub struct Bootstrapper<D: Device> {
     interval: Vec<f64>,
     straightening: Vec<f64>,
     cubics: Vec<Cubic<D>>,
+    /// What turns the four blocks of [`Halves::WithOpposites`].
+    turns: Option<Turns<D>>,
     /// Scale of EvalMod's result.
     target: f64,
     /// X^(N/2), whose slots are all i.
@@ -244,11 +250,20 @@ impl<D: Device> Bootstrapper<D> {
                 let imaginary = self.times_i(eval, &eval.split(a, half, 2 * half));
                 eval.add(&eval.split(a, 0, half), &imaginary)
             }
-            Halves::Beside => {
-                let repeated = eval.add(a, &eval.rotate(a, self.plan.slots as i64)?)?;
-                Ok(Ciphertext { slots: self.plan.slots, ..repeated })
-            }
+            Halves::Beside => self.sum_of_blocks(eval, a, 2),
+            Halves::WithOpposites => self.sum_of_blocks(eval, a, 4),
         }
+    }
+
+    /// The sum of `count` blocks of slots, a power of two.
+    fn sum_of_blocks(&self, eval: &Evaluator<'_, D>, a: &Ciphertext<D>, count: usize) -> Result<Ciphertext<D>> {
+        let mut sum = a.clone();
+        let mut step = self.plan.slots;
+        while step < count * self.plan.slots {
+            sum = eval.add(&sum, &eval.rotate(&sum, step as i64)?)?;
+            step *= 2;
+        }
+        Ok(Ciphertext { slots: self.plan.slots, ..sum })
     }
 
     /// The share of the last division's rounding, at the user's scale, in one part of a slot.

@@ -71,7 +71,7 @@ pub enum Content {
     Real,
 }
 
-/// Whether EvalMod runs on the two halves of the coefficients as a batch.
+/// How the two halves of the coefficients go through EvalMod.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum HalvesAt {
@@ -80,6 +80,9 @@ pub enum HalvesAt {
     Once,
     /// One after the other: less memory.
     Turns,
+    /// Side by side in one message: half the work, where few slots leave room. An exponential takes up to N/8 slots, a
+    /// cosine with an arcsine up to N/4; such a cosine does so without being asked.
+    Beside,
 }
 
 /// One configuration of a bootstrapping.
@@ -94,7 +97,7 @@ pub struct BootstrapPlan {
     pub rotations: Rotations,
     /// Storage form of their diagonals.
     pub form: PlaintextForm,
-    /// Whether the halves go through EvalMod together.
+    /// How the halves go through EvalMod.
     pub halves: HalvesAt,
 }
 

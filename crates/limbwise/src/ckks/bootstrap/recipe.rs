@@ -13,6 +13,7 @@ use crate::{
     error::Result,
     params::Params,
 };
+use num_complex::Complex64;
 use std::{
     collections::HashMap,
     sync::{Arc, LazyLock, Mutex, PoisonError},
@@ -90,14 +91,19 @@ impl Outlines {
     }
 }
 
+const ONE: Complex64 = Complex64::ONE;
+const I: Complex64 = Complex64::I;
+
 /// Merges the map with half of the sum with the conjugate, and divides by the trace's repetitions.
 fn adapt(factors: Factors, halves: Halves, repetitions: usize) -> Factors {
     let each = (0.5 / count(repetitions)).powf(1.0 / count(factors.maps.len()));
     let last = factors.maps.len() - 1;
     let adapt = |(index, map): (usize, Diagonals)| match (halves, index == last) {
-        (Halves::Beside, true) => map.scaled(each).beside_its_quarter_turn(),
-        (Halves::Beside, false) => map.scaled(each).repeated(),
-        _ => map.scaled(each),
+        (Halves::Beside, true) => map.scaled(each).beside(&[ONE, -I]),
+        (Halves::Beside, false) => map.scaled(each).beside(&[ONE; 2]),
+        (Halves::WithOpposites, true) => map.scaled(each).beside(&[ONE, -ONE, -I, I]),
+        (Halves::WithOpposites, false) => map.scaled(each).beside(&[ONE; 4]),
+        (Halves::Batch | Halves::Real, _) => map.scaled(each),
     };
     Factors { maps: factors.maps.into_iter().enumerate().map(adapt).collect(), ..factors }
 }

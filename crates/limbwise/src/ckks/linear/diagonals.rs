@@ -279,12 +279,6 @@ impl Diagonals {
         *self.inner.norm.get_or_init(|| (entries().sum::<f64>() / limbwise_math::rns::to_f64(self.slots as u64)).sqrt())
     }
 
-    /// The map on an input that repeats twice: the output repeats as well.
-    #[must_use]
-    pub fn repeated(&self) -> Self {
-        self.doubled(|v| v.repeat(2))
-    }
-
     /// The map on each of `count` interleaved messages: slot j of message k is slot `count·j + k`, so rotations stay
     /// within each message.
     #[must_use]
@@ -296,19 +290,15 @@ impl Diagonals {
         Self::of(count * self.slots, self.iter().map(|(d, v)| (count * d, each(v))).collect())
     }
 
-    /// The map from a repeated x to (M·x, −i·M·x) on twice the slots. Adding the conjugate then gives real and
-    /// imaginary parts side by side.
+    /// The map from a repeated x to (f₀·M·x, f₁·M·x, …) on as many times the slots as there are factors, a power of two.
+    /// With the factors 1 and −i, adding the conjugate gives real and imaginary parts side by side. Negative indices
+    /// stay negative.
     #[must_use]
-    pub fn beside_its_quarter_turn(&self) -> Self {
-        let turned = |z: &Complex64| Complex64::new(z.im, -z.re);
-        let double = |v: &Vec<Complex64>| v.iter().copied().chain(v.iter().map(turned)).collect();
-        self.doubled(double)
-    }
-
-    /// The map on twice the slots for inputs that repeat; negative indices stay negative.
-    fn doubled(&self, values: impl Fn(&Vec<Complex64>) -> Vec<Complex64>) -> Self {
-        let index = |d: usize| if 2 * d > self.slots { d + self.slots } else { d };
-        Self::of(2 * self.slots, self.iter().map(|(d, v)| (index(d), values(v))).collect())
+    pub fn beside(&self, factors: &[Complex64]) -> Self {
+        let slots = factors.len() * self.slots;
+        let index = |d: usize| if 2 * d > self.slots { d + slots - self.slots } else { d };
+        let blocks = |v: &Vec<Complex64>| factors.iter().flat_map(|f| v.iter().map(move |z| f * z)).collect();
+        Self::of(slots, self.iter().map(|(d, v)| (index(d), blocks(v))).collect())
     }
 
     /// Applies the map in the clear; a shorter vector is padded with zeros.
@@ -350,7 +340,7 @@ mod tests {
         let turns = |a: &[Complex64], b: &[Complex64]| a.iter().zip(b).flat_map(|(a, b)| [*a, *b]).collect::<Vec<_>>();
         let y = vector(n, 9);
         assert!(close(&map.interleaved(2).apply(&turns(&x, &y)), &turns(&map.apply(&x), &map.apply(&y))));
-        let both = map.scaled(2.0).beside_its_quarter_turn().apply(&[x.clone(), x.clone()].concat());
+        let both = map.scaled(2.0).beside(&[Complex64::ONE, -Complex64::I]).apply(&[x.clone(), x.clone()].concat());
         assert!(close(&both[8..], &both[..8].iter().map(|z| z * Complex64::new(0.0, -1.0)).collect::<Vec<_>>()));
     }
 
