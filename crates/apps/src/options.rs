@@ -14,7 +14,7 @@ use limbwise::{
     bridge::{self, BridgeParams},
     ckks::{BootstrapPlan, PlaintextForm, Strategy, bootstrap::Rotations},
     finite,
-    params::{CHANGEABLE, ChangeableField, Params, ParamsError, ParamsLiteral, presets::preset},
+    params::{CHANGEABLE, ChangeableField, Params, ParamsError, ParamsLiteral, presets::{self, preset}},
     rlwe::KeyForm,
     scheme::{Bgv, Bridged, Ckks, Scheme, Tfhe},
     tfhe::{self, TfheParams},
@@ -258,6 +258,13 @@ pub fn literal_of(name: &str) -> Refusable<ParamsLiteral> {
         literal = literal.changed(ChangeableField::named(field).ok_or_else(wrong)?, value)?;
     }
     Ok(literal)
+}
+
+/// The slots that a preset's bootstrapping is meant for, or all that the parameters have.
+pub fn usual_slots(name: &str, params: &Params) -> usize {
+    let (base, _) = changes_in(name);
+    let meant = presets::presets().into_iter().find(|preset| preset.name == base).and_then(|preset| preset.slots);
+    meant.map_or(params.max_slots(), |slots| slots.min(params.max_slots()))
 }
 
 /// The name of a set, and the changes that follow it.

@@ -24,7 +24,11 @@ impl Way {
 
     /// Name of the strategy.
     pub fn strategy(self) -> Option<String> {
-        let turns = |plan: BootstrapPlan| if plan.halves == HalvesAt::Turns { ", halves in turns" } else { "" };
+        let turns = |plan: BootstrapPlan| match plan.halves {
+            HalvesAt::Once => "",
+            HalvesAt::Turns => ", halves in turns",
+            HalvesAt::Beside => ", halves side by side",
+        };
         let boot = || self.bootstrapping.map(|plan| format!("{}{}", plan.rotations.name(), turns(plan)));
         match (self.maps, boot()) {
             (Some((strategy, _)), Some(boot)) => Some(format!("{strategy}, bootstrapping {boot}")),

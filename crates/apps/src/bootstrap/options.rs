@@ -8,7 +8,7 @@ use crate::{
     client::Client as _,
     data::{Numbers, load_array},
     linear::layer::Model,
-    options::{Choice, ROTATIONS, StorageArgs, choice, mistake, named_params, one},
+    options::{Choice, ROTATIONS, StorageArgs, choice, mistake, named_params, one, usual_slots},
     way::Way,
     workload::{Built, Named, Refusable, Workload},
 };
@@ -19,6 +19,7 @@ use limbwise::{
         BootstrapPlan, PlaintextForm, Promise,
         bootstrap::{Content, HalvesAt, Rotations},
     },
+    params::Params,
     scheme::Ckks,
 };
 use serde::{Deserialize, Serialize};
@@ -45,6 +46,7 @@ const CONTENTS: &[Choice<Content>] = &[
 const HALVES: &[Choice<HalvesAt>] = &[
     ("once", HalvesAt::Once, "As a batch: least time"),
     ("turns", HalvesAt::Turns, "One after the other: least memory"),
+    ("beside", HalvesAt::Beside, "Side by side in one message, for few slots: half the work"),
 ];
 
 /// What is encrypted: the client's business.
@@ -69,13 +71,14 @@ pub struct BootstrapData {
 /// Examples:
 ///   bootstrap                                                 the default preset, 2^15 complex slots
 ///   bootstrap --memory 3GB                                    within 3 GB, keys and maps included
+///   bootstrap --preset boot-s8                                256 slots, halves side by side, 17 levels
 ///   bootstrap --preset boot-n15 --slots 64 --content real     few real slots on a smaller ring
 ///   bootstrap --preset boot-precise --passes 2                two passes for more precision
 ///   bootstrap --message constant --strategy multi-hop         another strategy, another message
 #[derive(Clone, Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub struct BootstrapArgs {
-    /// Slots in use, a power of two [default: all]
+    /// Slots in use, a power of two [default: those that the preset is meant for, else all]
     #[arg(long, value_name = "COUNT", help_heading = "Message")]
     slots: Option<usize>,
 
@@ -93,7 +96,7 @@ pub struct BootstrapArgs {
     #[command(flatten)]
     storage: StorageArgs,
 
-    /// The two halves of the coefficients in EvalMod [default: the fastest that fits]
+    /// The two halves of the coefficients in EvalMod [default: side by side for few slots, else the fastest that fits]
     #[arg(long, value_parser = choice(HALVES), value_name = "HOW", help_heading = "Strategy")]
     halves: Option<HalvesAt>,
 
@@ -124,7 +127,7 @@ impl Workload for BootstrapArgs {
     fn build(&self, memory: Option<u64>) -> Refusable<Built<Self>> {
         let preset = self.preset.as_deref().unwrap_or(PRESET);
         let params = named_params(preset)?;
-        let slots = self.slots.unwrap_or(params.max_slots());
+        let slots = self.slots.unwrap_or_else(|| usual_slots(preset, &params));
         let plan = BootstrapPlan { content: self.content, ..BootstrapPlan::fastest(slots) };
         // Mistakes in the plan first; the message is laid out for it.
         let unknown = Promise { magnitude: 1.0, peak: 1.0, real: false };
@@ -132,7 +135,7 @@ impl Workload for BootstrapArgs {
         let client = self.data.client(&program, &[])?;
         let bounds = Promise::of(&client.values(0), slots).rounded();
         Ok(Built {
-            ways: self.ways(plan, memory),
+            ways: self.ways(plan, &params, memory),
             described: Described { plan, passes: self.passes, bounds },
             program: Bootstrap::new((&params, preset), plan, self.passes, bounds)?,
             client: Some(client),
@@ -165,12 +168,17 @@ impl Workload for BootstrapArgs {
 
 impl BootstrapArgs {
     /// Everything that the options leave open, but for what is never worth it: direct and hoisted rotations take a key a
-    /// diagonal, and halves in turns save little beside the keys of other rotations than hops.
-    fn ways(&self, plan: BootstrapPlan, memory: Option<u64>) -> Vec<Way> {
+    /// diagonal, halves in turns save little beside the keys of other rotations than hops, and halves that fit side by
+    /// side take less of both.
+    fn ways(&self, plan: BootstrapPlan, params: &Params, memory: Option<u64>) -> Vec<Way> {
         let usual = [Rotations::DoubleHoisted, Rotations::Bsgs, Rotations::MultiHop];
         let rotations = self.strategy.map_or(usual.to_vec(), |name| vec![name]);
+        // Real values go through EvalMod once anyhow.
+        let fits = plan.content == Content::Complex
+            && params.bootstrapping().is_some_and(|boot| plan.slots <= boot.slots_beside());
         let halves = |rotations| match self.halves {
             Some(halves) => vec![halves],
+            None if fits => vec![HalvesAt::Beside],
             None if rotations == Rotations::MultiHop => vec![HalvesAt::Once, HalvesAt::Turns],
             None => vec![HalvesAt::Once],
         };

@@ -175,6 +175,17 @@ impl Bootstrapping {
         }
     }
 
+    /// Slots at most for which both halves of the coefficients fit into one message: an exponential needs four times the
+    /// slots, an arcsine twice, and a cosine without an arcsine cannot separate the halves.
+    #[must_use]
+    pub fn slots_beside(&self) -> usize {
+        match self.literal.eval_mod.sine {
+            Sine::Exponential { .. } => self.n / 8,
+            Sine::Cosine { arcsine: 2.. } => self.n / 4,
+            Sine::Cosine { .. } => 0,
+        }
+    }
+
     /// Standard deviation of the multiple of q₀ in a coefficient.
     #[must_use]
     pub fn multiple_deviation(&self) -> f64 {

@@ -17,6 +17,8 @@ pub struct Preset {
     pub purpose: &'static str,
     /// The parameter literal.
     pub literal: ParamsLiteral,
+    /// Slots that bootstrapping is meant for; `None` for all.
+    pub slots: Option<usize>,
 }
 
 /// All presets, smallest first; those with bootstrapping last.
@@ -26,7 +28,7 @@ pub fn presets() -> Vec<Preset> {
 }
 
 fn preset_of(name: &'static str, purpose: &'static str, literal: ParamsLiteral) -> Preset {
-    Preset { name, purpose, literal }
+    Preset { name, purpose, literal, slots: None }
 }
 
 fn leveled() -> Vec<Preset> {

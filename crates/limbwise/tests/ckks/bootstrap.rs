@@ -256,6 +256,14 @@ fn mistakes_are_found_before_anything_is_computed() {
     assert!(refused.contains("have no bootstrapping"), "{refused}");
     let refused = requirements(&s.params, BootstrapPlan::fastest(3)).unwrap_err().to_string();
     assert!(refused.contains("power of two"), "{refused}");
+    let beside = |params, slots| {
+        let plan = BootstrapPlan { halves: HalvesAt::Beside, ..BootstrapPlan::fastest(slots) };
+        requirements(params, plan).unwrap_err().to_string()
+    };
+    assert!(beside(&s.params, slots).contains("at most 512 slots"), "{}", beside(&s.params, slots));
+    let exponential = with_sine(Order::SlotToCoeffFirst, Sine::Exponential { harmonics: 2 }, 7);
+    let refused = beside(&Params::new(&exponential).unwrap(), 512);
+    assert!(refused.contains("at most 256 slots"), "{refused}");
 }
 
 #[test]

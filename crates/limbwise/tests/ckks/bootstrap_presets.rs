@@ -5,12 +5,12 @@ use limbwise::{
     Complex64,
     ckks::{
         Packing, Precision,
-        bootstrap::{BootstrapPlan, Bootstrapper, Rotations, requirements},
+        bootstrap::{BootstrapPlan, Bootstrapper, HalvesAt, Rotations, requirements},
         encrypt_secret,
     },
     params::{
         Insecure, Params,
-        presets::{preset, presets},
+        presets::{Preset, preset, presets},
     },
     rlwe::{KeyForm, key_bytes},
 };
@@ -19,13 +19,15 @@ use limbwise::{
 /// for boot-fast, whose scales are the narrowest), and what two runs differ by.
 const LESS: f64 = 0.8 + 0.2;
 
-/// One bootstrapping, or two passes, of random and of constant messages in all slots by the smallest plan: as many bits as
-/// the purpose says, less what that plan costs, and within two of what was expected.
+/// One bootstrapping, or two passes, of random and of constant messages in all slots that the preset is for by the smallest
+/// plan: as many bits as the purpose says, less what that plan costs, and within two of what was expected.
 fn holds(name: &str, bits: f64, passes: usize) {
-    let purpose = presets().into_iter().find(|p| p.name == name).unwrap().purpose;
+    let Preset { purpose, slots, .. } = presets().into_iter().find(|p| p.name == name).unwrap();
     let params = preset(name).unwrap();
-    let (boot, slots) = (*params.bootstrapping().unwrap(), params.max_slots());
-    let plan = BootstrapPlan::smallest(slots);
+    let boot = *params.bootstrapping().unwrap();
+    let halves = |plan| BootstrapPlan { halves: slots.map_or(plan.halves, |_| HalvesAt::Beside), ..plan };
+    let slots = slots.unwrap_or(params.max_slots());
+    let (fastest, plan) = (halves(BootstrapPlan::fastest(slots)), halves(BootstrapPlan::smallest(slots)));
     let gigabytes = |plan, form| {
         let required = requirements(&params, plan).unwrap();
         required.iter().map(|(&name, &level)| key_bytes(&params, name, level, form)).sum::<u64>() as f64 / 1e9
@@ -34,7 +36,7 @@ fn holds(name: &str, bits: f64, passes: usize) {
         format!("{} levels", boot.levels + 1 - passes),
         format!("{bits:.1} bits"),
         format!("2^{:.0} failures", boot.log2_failure(slots)),
-        format!("keys {:.1} GB", gigabytes(BootstrapPlan::fastest(slots), KeyForm::Stored)),
+        format!("keys {:.1} GB", gigabytes(fastest, KeyForm::Stored)),
         format!("{:.1} GB seeded", gigabytes(plan, KeyForm::Seeded)),
     ] {
         assert!(purpose.contains(&fact), "{name}: {purpose}: not {fact}");
@@ -77,6 +79,9 @@ full_size! {
     sharp: "boot-sharp", 20.9 bits, 1;
     narrow: "boot-narrow", 15.8 bits, 1;
     uniform_secret: "boot-uniform", 16.4 bits, 1;
+    sixteen_slots: "boot-s4", 27.0 bits, 1;
+    few_slots: "boot-s8", 26.0 bits, 1;
+    some_slots: "boot-s12", 24.0 bits, 1;
 }
 
 /// The multiples of q₀ under a uniform ternary secret deviate by 60, so that 512 is 8½ deviations.

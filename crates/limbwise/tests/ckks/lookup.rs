@@ -204,6 +204,11 @@ fn mistakes_are_found_before_anything_is_computed() {
     let wide = vec![Complex64::from(40.0); slots];
     let text = refused(&encrypted(&s, &wide, &short), &short);
     assert!(text.contains("entries for 0 to 15"), "{text}");
+    // A plan with the halves side by side.
+    let beside = BootstrapPlan { halves: HalvesAt::Beside, ..BootstrapPlan::fastest(slots) };
+    let (s, boot) = session(&literal(4, 16), beside);
+    let text = s.auto().look_up_with(&boot, &encrypted(&s, &zeros, &short), &short).err().unwrap().to_string();
+    assert!(text.contains("halves are not side by side"), "{text}");
     // 256 entries for a ratio of 128: the division takes a level.
     let (s, boot) = session(&literal(8, 16), plan);
     let table = LookupTable::new(&mixed(256)).unwrap();

@@ -101,20 +101,11 @@ impl<'b, D: Device> Builder<'b, D> {
             return Err(EncodeError::Slots(plan.slots, params.max_slots()).into());
         }
         let builder = Self { dev, encoder, params, levels, plan, make };
-        match (builder.halves(), builder.most_beside()) {
+        match (builder.halves(), levels.slots_beside()) {
             (Halves::Batch, most) if plan.halves == HalvesAt::Beside => {
                 Err(BootstrapError::Beside { slots: plan.slots, most }.into())
             }
             _ => Ok(builder),
-        }
-    }
-
-    /// Slots at most for which both halves fit side by side.
-    fn most_beside(&self) -> usize {
-        match self.levels.literal.eval_mod.sine {
-            Sine::Exponential { .. } => self.params.max_slots() / 4,
-            Sine::Cosine { arcsine: 2.. } => self.params.max_slots() / 2,
-            Sine::Cosine { .. } => 0,
         }
     }
 
@@ -146,7 +137,7 @@ impl<'b, D: Device> Builder<'b, D> {
     /// One message holds both halves if they fit side by side: always where the arcsine separates them at no cost, and
     /// for an exponential where the plan says so, because tables want them apart.
     fn halves(&self) -> Halves {
-        let fits = self.plan.slots <= self.most_beside();
+        let fits = self.plan.slots <= self.levels.slots_beside();
         match (self.plan.content, self.levels.literal.eval_mod.sine) {
             // The coefficients of real slots are real only if SlotToCoeff comes first.
             (Content::Real, _) if self.levels.literal.order == Order::SlotToCoeffFirst => Halves::Real,

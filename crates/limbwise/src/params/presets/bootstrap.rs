@@ -74,6 +74,27 @@ pub(super) fn presets() -> Vec<Preset> {
             "for few slots, two maps each way, 27 limbs, dnum 3: 12 levels, 2^-113 failures at 256 slots",
             boot_few(),
         ),
+        few(
+            "boot-s4",
+            "up to 2^4 slots, one map each way: 19 levels, 27.0 bits, 2^-117 failures; keys 1.0 GB, at least 0.1 GB seeded",
+            [1, 1],
+            19,
+            4,
+        ),
+        few(
+            "boot-s8",
+            "up to 2^8 slots, two maps each way: 17 levels, 26.0 bits, 2^-113 failures; keys 1.0 GB, at least 0.1 GB seeded",
+            [2, 2],
+            17,
+            8,
+        ),
+        few(
+            "boot-s12",
+            "up to 2^12 slots, two and three maps: 16 levels, 24.0 bits, 2^-109 failures; keys 1.0 GB, at least 0.1 GB seeded",
+            [2, 3],
+            16,
+            12,
+        ),
     ]
 }
 
@@ -128,6 +149,23 @@ fn boot_n15() -> ParamsLiteral {
     let boot = bootstrapping(10, Sine::Exponential { harmonics: 1 });
     literal.bootstrapping = Some(BootstrapLiteral { slot_to_coeff: 2, coeff_to_slot: 2, ..boot });
     literal
+}
+
+/// For few slots: `boot` with as few maps as they need, whose levels go to the user. A message ratio of 8 bits, because
+/// few slots have less noise, and the sine's error would else be more.
+fn few(
+    name: &'static str,
+    purpose: &'static str,
+    [slot_to_coeff, coeff_to_slot]: [usize; 2],
+    user: usize,
+    log_slots: u32,
+) -> Preset {
+    let mut literal = ParamsLiteral::chain(16, 50, 40, 0, (49, 8), 4);
+    let (below, above) = ((&[30][..], slot_to_coeff), (&[46][..], coeff_to_slot));
+    literal.levels = levels(&[(&[50], 1), below, (&[40], user), (&[29, 29], 1), (&[50], 8), above]);
+    let boot = bootstrapping(8, Sine::Exponential { harmonics: 2 });
+    literal.bootstrapping = Some(BootstrapLiteral { slot_to_coeff, coeff_to_slot, ..boot });
+    Preset { slots: Some(1 << log_slots), ..preset(name, purpose, literal) }
 }
 
 /// ARK's shape with one prime per level: 24 limbs and 6. Thirty limbs of 50 bits stay 317 bits below the secure limit.
