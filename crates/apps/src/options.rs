@@ -14,7 +14,10 @@ use limbwise::{
     bridge::{self, BridgeParams},
     ckks::{BootstrapPlan, PlaintextForm, Strategy, bootstrap::Rotations},
     finite,
-    params::{CHANGEABLE, ChangeableField, Params, ParamsError, ParamsLiteral, presets::{self, preset}},
+    params::{
+        CHANGEABLE, ChangeableField, Params, ParamsError, ParamsLiteral,
+        presets::{self, preset},
+    },
     rlwe::KeyForm,
     scheme::{Bgv, Bridged, Ckks, Scheme, Tfhe},
     tfhe::{self, TfheParams},

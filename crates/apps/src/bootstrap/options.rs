@@ -71,7 +71,7 @@ pub struct BootstrapData {
 /// Examples:
 ///   bootstrap                                                 the default preset, 2^15 complex slots
 ///   bootstrap --memory 3GB                                    within 3 GB, keys and maps included
-///   bootstrap --preset boot-s8                                256 slots, halves side by side, 17 levels
+///   bootstrap --preset boot-s8                                256 slots, halves side by side, 16 levels
 ///   bootstrap --preset boot-n15 --slots 64 --content real     few real slots on a smaller ring
 ///   bootstrap --preset boot-precise --passes 2                two passes for more precision
 ///   bootstrap --message constant --strategy multi-hop         another strategy, another message

@@ -76,23 +76,23 @@ pub(super) fn presets() -> Vec<Preset> {
         ),
         few(
             "boot-s4",
-            "up to 2^4 slots, one map each way: 19 levels, 27.0 bits, 2^-117 failures; keys 1.0 GB, at least 0.1 GB seeded",
+            "up to 2^4 slots, one map each way: 18 levels, 27.0 bits, 2^-117 failures; keys 1.0 GB, at least 0.1 GB seeded",
             [1, 1],
-            19,
+            18,
             4,
         ),
         few(
             "boot-s8",
-            "up to 2^8 slots, two maps each way: 17 levels, 26.0 bits, 2^-113 failures; keys 1.0 GB, at least 0.1 GB seeded",
+            "up to 2^8 slots, two maps each way: 16 levels, 26.0 bits, 2^-113 failures; keys 1.0 GB, at least 0.1 GB seeded",
             [2, 2],
-            17,
+            16,
             8,
         ),
         few(
             "boot-s12",
-            "up to 2^12 slots, two and three maps: 16 levels, 24.0 bits, 2^-109 failures; keys 1.0 GB, at least 0.1 GB seeded",
+            "up to 2^12 slots, two and three maps: 15 levels, 24.0 bits, 2^-109 failures; keys 1.0 GB, at least 0.1 GB seeded",
             [2, 3],
-            16,
+            15,
             12,
         ),
     ]
@@ -152,7 +152,8 @@ fn boot_n15() -> ParamsLiteral {
 }
 
 /// For few slots: `boot` with as few maps as they need, whose levels go to the user. A message ratio of 8 bits, because
-/// few slots have less noise, and the sine's error would else be more.
+/// few slots have less noise, and the sine's error would else be more; wider primes for the maps, because fewer maps share
+/// the factor between the message and EvalMod's range, and the rounding of their diagonals would else be more.
 fn few(
     name: &'static str,
     purpose: &'static str,
@@ -160,8 +161,8 @@ fn few(
     user: usize,
     log_slots: u32,
 ) -> Preset {
-    let mut literal = ParamsLiteral::chain(16, 50, 40, 0, (49, 8), 4);
-    let (below, above) = ((&[30][..], slot_to_coeff), (&[46][..], coeff_to_slot));
+    let mut literal = ParamsLiteral::chain(16, 50, 40, 0, (50, 8), 4);
+    let (below, above) = ((&[34][..], slot_to_coeff), (&[50][..], coeff_to_slot));
     literal.levels = levels(&[(&[50], 1), below, (&[40], user), (&[29, 29], 1), (&[50], 8), above]);
     let boot = bootstrapping(8, Sine::Exponential { harmonics: 2 });
     literal.bootstrapping = Some(BootstrapLiteral { slot_to_coeff, coeff_to_slot, ..boot });
