@@ -266,6 +266,15 @@ impl<D: Device> Bootstrapper<D> {
         Ok(Ciphertext { slots: self.plan.slots, ..sum })
     }
 
+    /// The slots whose noise ends in the message's: four blocks are added, where a message of the same slots would be the
+    /// mean of four times as many copies.
+    fn slots_of_eval_mod(&self) -> usize {
+        match self.halves {
+            Halves::WithOpposites => 4 * self.plan.slots,
+            Halves::Batch | Halves::Beside | Halves::Real => self.plan.slots,
+        }
+    }
+
     /// The share of the last division's rounding, at the user's scale, in one part of a slot.
     fn divisions(&self) -> f64 {
         match (self.levels.literal.order, self.levels.literal.eval_mod.sine, self.halves) {

@@ -133,7 +133,7 @@ impl<D: Device> Bootstrapper<D> {
         debug_assert!((reached / scale - 1.0).abs() < 1e-8, "2^{} for 2^{}", reached.log2(), scale.log2());
         let first = self.levels.literal.order == Order::SlotToCoeffFirst;
         let spread = if first { noise::slot_factor(self.plan.slots) } else { 1.0 };
-        let law = noise::eval_mod(params, self.plan.slots, message.part_width());
+        let law = noise::eval_mod(params, self.slots_of_eval_mod(), message.part_width());
         let division = Estimate::exact(0.0).divided(params, self.plan.slots, scale).error();
         let error = (expected / spread).hypot(law).hypot(self.divisions() * division);
         let estimate = Estimate::exact(message.magnitude).with_peak(message.peak, message.real).with_error(error);

@@ -76,9 +76,9 @@ pub(super) fn presets() -> Vec<Preset> {
         ),
         few(
             "boot-s4",
-            "up to 2^4 slots, one map each way: 18 levels, 27.0 bits, 2^-117 failures; keys 1.0 GB, at least 0.1 GB seeded",
-            [1, 1],
-            18,
+            "up to 2^4 slots, one map and two: 17 levels, 27.0 bits, 2^-117 failures; keys 1.0 GB, at least 0.1 GB seeded",
+            [1, 2],
+            17,
             4,
         ),
         few(
