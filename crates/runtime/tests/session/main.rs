@@ -4,6 +4,7 @@
 mod exchange;
 #[cfg(test)]
 mod fhetch;
+mod foreign;
 #[cfg(test)]
 mod footprint;
 #[cfg(test)]
