@@ -96,6 +96,12 @@ impl Document {
         Ok(Self { root: serde_json::from_slice(bytes).map_err(wrong)? })
     }
 
+    /// Whether these are parameters of Lattigo, which are JSON as well.
+    #[must_use]
+    pub fn is_lattigos(&self) -> bool {
+        self.root.get("LogN").is_some()
+    }
+
     /// The outermost value.
     pub(super) fn top(&self) -> Result<At<'_>, ForeignError> {
         At { value: &self.root, path: "file".into() }.get("value0")
