@@ -215,7 +215,7 @@ impl Document {
     }
 
     fn text(&self, name: &str) -> Option<&str> {
-        find(&self.root, name)?.1.as_str().or_else(|| find_text(&self.root, name))
+        find_text(&self.root, name)
     }
 
     fn special_of_keys(&self, chain: &[u64]) -> Result<Vec<u64>, ForeignError> {
