@@ -2,21 +2,23 @@
 
 mod foreign;
 
-use crate::{failure::Mistake, host::HostArgs, output::JsonArgs, text::table::line};
 #[cfg(feature = "client")]
 use crate::secrets::PassphraseArgs;
-#[cfg(feature = "client")]
-use limbwise::{
-    ckks::{Encoder, decrypt},
-    rlwe::SecretKey,
-    wire::read_secret_key,
-};
+use crate::{failure::Mistake, host::HostArgs, output::JsonArgs, text::table::line};
 use limbwise::{
     ckks::{Ciphertext, Estimate},
     params::Params,
     rlwe::{KeyForm, KeyName, UniformHalf},
     wire::{Container, KeyFile, read_ciphertext, write_ciphertext},
 };
+#[cfg(feature = "client")]
+use limbwise::{
+    ckks::{Encoder, decrypt},
+    rlwe::SecretKey,
+    wire::read_secret_key,
+};
+#[cfg(feature = "client")]
+use limbwise_apps::data::npy;
 use limbwise_apps::registry::AnyParams;
 use limbwise_runtime::{
     AnyDevice,
@@ -27,8 +29,6 @@ use limbwise_runtime::{
     inspect::params_of,
     places::{Existing, absent, open_file, put_bytes, read_up_to},
 };
-#[cfg(feature = "client")]
-use limbwise_apps::data::npy;
 #[cfg(feature = "client")]
 use limbwise_runtime::{
     exchange::foreign::{Binding, Content},
@@ -306,7 +306,8 @@ impl Convert {
     ) -> anyhow::Result<Option<f64>> {
         let Some(secret) = self.secret_key(dev, params)? else { return Ok(None) };
         let encoder = Encoder::new(params);
-        let slots = |c: &Ciphertext<AnyDevice>| Ok::<_, anyhow::Error>(decrypt(dev, &encoder, params, &secret, c)?.concat());
+        let slots =
+            |c: &Ciphertext<AnyDevice>| Ok::<_, anyhow::Error>(decrypt(dev, &encoder, params, &secret, c)?.concat());
         let [a, b] = pair;
         let (a, b): (Vec<_>, Vec<_>) = (slots(a)?, slots(b)?);
         let apart = a.iter().zip(&b).map(|(x, y): (&limbwise::Complex64, _)| (x - y).norm());

@@ -139,7 +139,8 @@ fn residues_that_differ_are_named() {
     let same = compare::residues(&dev, &params, [&a, &ours(&theirs)]).unwrap();
     assert_eq!((same.compared, same.different, same.first), (4 * n, 0, None));
     // One coefficient of c1 modulo the second prime is one more.
-    let shape = limbwise_device::Shape::eval(params.ring(), params.basis(1)).with_domain(limbwise_device::Domain::Coeff);
+    let shape =
+        limbwise_device::Shape::eval(params.ring(), params.basis(1)).with_domain(limbwise_device::Domain::Coeff);
     let one = limbwise_device::Device::upload(&dev, &shape, limbwise_device::Role::Temporary, &|at, row| {
         row.fill(0);
         row[7] = u64::from(at.prime == 1);
@@ -152,4 +153,54 @@ fn residues_that_differ_are_named() {
     assert_eq!(first.modulus, params.ring().moduli()[1].value());
     assert_eq!((first.residues[0] + 1) % first.modulus, first.residues[1]);
     assert!(dev.download(&a.parts[0]).is_ok());
+}
+
+/// What does not fit is refused with its place, before any word is used.
+#[test]
+fn foreign_files_that_do_not_fit_are_refused() {
+    let text = String::from_utf8(packed("openfhe/a.json.gz")).unwrap();
+    let chain = openfhe("relin").chain().unwrap();
+    let params = Params::new(&chain.literal(Some(REASON)).unwrap()).unwrap();
+    let refused = |text: &str| {
+        let content = Document::parse(text.as_bytes()).and_then(|document| document.content());
+        let bound = content
+            .and_then(|content| Binding::new(&params).ciphertext(&dev(), &ciphertext(content), Estimate::exact(2.0)));
+        bound.map(drop).unwrap_err().to_string()
+    };
+    let q = chain.moduli[0].to_string();
+    let first = text.find("\"v\":[{").unwrap();
+    let (head, large) = text.split_at(first);
+    let number = large.find("\"data\":{").and_then(|at| Some(at + large[at..].find("\"v\":[")? + 5)).unwrap();
+    let end = number + large[number..].find(',').unwrap();
+    let with = |word: &str| format!("{head}{}{word}{}", &large[..number], &large[end..]);
+    assert!(refused(&with(&q)).contains(&format!(".0: got {q}, wanted a residue of {q}")), "{}", refused(&with(&q)));
+    assert!(refused(&with("-1")).contains("got -1, wanted a residue"));
+    assert!(refused(&with(&format!("1,{}", &large[number..end]))).contains("wanted 1024 numbers"));
+    for length in [0, 10, text.len() / 2, text.len() - 1] {
+        assert!(refused(&text[..length]).contains("not JSON of OpenFHE"));
+    }
+    assert!(refused(&text.replace("\"sl\":512", "\"sl\":1024")).contains("slots: got 1024"));
+    assert!(refused(&text.replace("\"co\":2048", "\"co\":1099511627776")).contains("a power of two from"));
+    // Another set of primes.
+    let mut other = chain.clone();
+    other.moduli.swap(0, 1);
+    let other = Params::new(&other.literal(Some(REASON)).unwrap()).unwrap();
+    let theirs = ciphertext(openfhe("a").content().unwrap());
+    let error =
+        Binding::new(&other).ciphertext(&dev(), &theirs, Estimate::exact(2.0)).map(drop).unwrap_err().to_string();
+    assert!(error.contains("moduli: got") && error.contains("the primes of the parameters"), "{error}");
+    // Binary: every length, and a word that is no residue.
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/session/foreign/lattigo/params.json");
+    let params = lattigo::chain(&std::fs::read(path).unwrap()).unwrap().literal(Some(REASON)).unwrap();
+    let params = Params::new(&params).unwrap();
+    let refused = |bytes: &[u8]| lattigo::read(bytes, &params).map(drop).unwrap_err().to_string();
+    let whole = packed("lattigo/product.bin.gz");
+    for length in (0..whole.len()).step_by(97).chain([whole.len() - 1]) {
+        assert!(refused(&whole[..length]).contains("byte") || length == 0, "{length}");
+    }
+    let mut bytes = whole.clone();
+    *bytes.last_mut().unwrap() = 255;
+    assert!(refused(&bytes).starts_with(&format!("byte {}: got", whole.len() - 8)), "{}", refused(&bytes));
+    assert!(refused(&[whole, vec![0]].concat()).contains("more bytes"));
+    assert!(refused(&[0, 1, 255, 255, 255, 255]).contains("4294967295 keys"));
 }

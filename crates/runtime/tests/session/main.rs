@@ -4,9 +4,9 @@
 mod exchange;
 #[cfg(test)]
 mod fhetch;
-mod foreign;
 #[cfg(test)]
 mod footprint;
+mod foreign;
 #[cfg(test)]
 mod heir;
 #[cfg(test)]

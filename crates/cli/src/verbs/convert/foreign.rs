@@ -106,7 +106,10 @@ impl Converted {
             text += &line("residues that differ", &whole);
             if let Some(first) = &residues.first {
                 let [a, b] = first.residues;
-                let place = format!("c{}, limb {} (modulo {}), coefficient {}", first.part, first.limb, first.modulus, first.coefficient);
+                let place = format!(
+                    "c{}, limb {} (modulo {}), coefficient {}",
+                    first.part, first.limb, first.modulus, first.coefficient
+                );
                 text += &line("first", &format!("{place}: {a} and {b}"));
             }
         }

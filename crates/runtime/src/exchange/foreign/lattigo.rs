@@ -51,7 +51,8 @@ struct Distribution {
 /// # Errors
 /// [`ForeignError`] for what is no such JSON, and for rings and distributions without a counterpart here.
 pub fn chain(bytes: &[u8]) -> Result<Chain, ForeignError> {
-    let wrong = |e: serde_json::Error| ForeignError::Format { format: "parameters of Lattigo as JSON", got: e.to_string() };
+    let wrong =
+        |e: serde_json::Error| ForeignError::Format { format: "parameters of Lattigo as JSON", got: e.to_string() };
     let written: Written = serde_json::from_slice(bytes).map_err(wrong)?;
     if written.ring_type != "Standard" {
         return Err(ForeignError::field("RingType", written.ring_type, "Standard"));
@@ -107,7 +108,9 @@ struct CiphertextMetadata {
 fn hex(text: &str, at: &str) -> Result<u8, ForeignError> {
     let digits = text.strip_prefix("0x").filter(|digits| digits.len() <= 2);
     let parsed = digits.and_then(|digits| u8::from_str_radix(digits, 16).ok());
-    parsed.ok_or_else(|| ForeignError::field(at, format!("{:?}", text.chars().take(20).collect::<String>()), "0x00 to 0xff"))
+    parsed.ok_or_else(|| {
+        ForeignError::field(at, format!("{:?}", text.chars().take(20).collect::<String>()), "0x00 to 0xff")
+    })
 }
 
 /// How the words of a polynomial are to be understood.
@@ -211,7 +214,8 @@ impl<'a> Cursor<'a> {
         match self.count(2, "polynomials")? {
             2 => Ok([self.over_qp()?, self.over_qp()?]),
             got => {
-                let wanted = "2; a compressed key has its second half as a seed of Lattigo's, which is not expanded here";
+                let wanted =
+                    "2; a compressed key has its second half as a seed of Lattigo's, which is not expanded here";
                 Err(ForeignError::field(format!("byte {begin}"), format!("{got} polynomials"), wanted))
             }
         }
@@ -339,7 +343,9 @@ pub fn read(bytes: &[u8], params: &Params) -> Result<Content, ForeignError> {
         let mut cursor = Cursor { bytes, at: 0, params };
         let error = match kind(&mut cursor) {
             Ok(content) if cursor.left() == 0 => return Ok(content),
-            Ok(content) => cursor.wrong(format!("{} more bytes", cursor.left()), format!("the end after {}", content.kind())),
+            Ok(content) => {
+                cursor.wrong(format!("{} more bytes", cursor.left()), format!("the end after {}", content.kind()))
+            }
             Err(error) => error,
         };
         if farthest.1.is_none() || cursor.at > farthest.0 {

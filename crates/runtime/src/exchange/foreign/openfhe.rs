@@ -153,12 +153,15 @@ impl Document {
         let moduli: Vec<Prime> = self.shared().primes(&self.elements()?)?;
         let number = |name: &str| {
             let value = find(&self.root, name).map(|(_, value)| value);
-            let missing = ForeignError::field("context", format!("no field {name:?}"), "a context of OpenFHE 1.2 or later");
+            let missing =
+                ForeignError::field("context", format!("no field {name:?}"), "a context of OpenFHE 1.2 or later");
             At { value: value.ok_or(missing)?, path: format!("context.{name}") }.whole()
         };
         let encoding = holder.get("enp").and_then(|at| at.pointer("/ptr_wrapper/data/m"));
-        let log_scale = encoding.and_then(Value::as_u64).and_then(|bits| u32::try_from(bits).ok()).filter(|bits| *bits < 64);
-        let log_scale = log_scale.ok_or_else(|| ForeignError::field("context.enp.m", "no number", "bits of the scale"))?;
+        let log_scale =
+            encoding.and_then(Value::as_u64).and_then(|bits| u32::try_from(bits).ok()).filter(|bits| *bits < 64);
+        let log_scale =
+            log_scale.ok_or_else(|| ForeignError::field("context.enp.m", "no number", "bits of the scale"))?;
         let named = self.text("polymorphic_name").unwrap_or_default();
         if named != CKKS {
             return Err(ForeignError::field("context: parameters", named, CKKS));
@@ -177,12 +180,21 @@ impl Document {
             2 => Secret::FixedWeight(192),
             other => return Err(ForeignError::field("context.mo", other, "a ternary secret (1), or a sparse one (2)")),
         };
-        let sigma = find(&self.root, "dp").and_then(|(_, value)| value.as_f64()).filter(|x| x.is_finite()).unwrap_or(3.19);
+        let sigma =
+            find(&self.root, "dp").and_then(|(_, value)| value.as_f64()).filter(|x| x.is_finite()).unwrap_or(3.19);
         let special = match self.top()?.value.is_array() {
             true => self.special_of_keys(&chain)?,
             false => special(&chain, dnum, n)?,
         };
-        Ok(Chain { log_n: n.ilog2(), moduli: chain, special, dnum, log_scale, secret, sigma: (sigma * 1e4).round() / 1e4 })
+        Ok(Chain {
+            log_n: n.ilog2(),
+            moduli: chain,
+            special,
+            dnum,
+            log_scale,
+            secret,
+            sigma: (sigma * 1e4).round() / 1e4,
+        })
     }
 
     /// The roots of the context, by their primes.
@@ -241,7 +253,9 @@ fn find<'a>(value: &'a Value, name: &str) -> Option<(&'a serde_json::Map<String,
             None => fields.values().find_map(|field| find(field, name)),
         },
         // Numbers of polynomials hold nothing.
-        Value::Array(items) if !items.first().is_some_and(Value::is_number) => items.iter().find_map(|item| find(item, name)),
+        Value::Array(items) if !items.first().is_some_and(Value::is_number) => {
+            items.iter().find_map(|item| find(item, name))
+        }
         _ => None,
     }
 }
@@ -331,7 +345,8 @@ impl<'a> Shared<'a> {
     /// The primes of parameters of polynomials.
     fn primes(&self, at: &At<'a>) -> Result<Vec<Prime>, ForeignError> {
         let list = self.target(at)?.get("p")?;
-        let primes: Vec<Prime> = list.list(MOST_LIMBS)?.iter().map(|item| self.prime(item)).collect::<Result<_, _>>()?;
+        let primes: Vec<Prime> =
+            list.list(MOST_LIMBS)?.iter().map(|item| self.prime(item)).collect::<Result<_, _>>()?;
         match primes.first() {
             Some(first) if primes.iter().all(|prime| prime.n == first.n) => Ok(primes),
             _ => Err(list.wrong("primes of one ring")),
@@ -379,7 +394,8 @@ impl<'a> Shared<'a> {
 
     /// A list of polynomials.
     fn several<T: TryFrom<Vec<Polynomial>>>(&self, at: &At<'a>, count: usize) -> Result<T, ForeignError> {
-        let all: Vec<Polynomial> = at.list(count)?.iter().map(|item| self.polynomial(item)).collect::<Result<_, _>>()?;
+        let all: Vec<Polynomial> =
+            at.list(count)?.iter().map(|item| self.polynomial(item)).collect::<Result<_, _>>()?;
         T::try_from(all).map_err(|_| at.wrong(format!("{count} polynomials")))
     }
 }

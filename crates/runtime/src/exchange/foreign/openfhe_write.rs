@@ -62,7 +62,9 @@ impl Document {
         self.data()?.get("v")?;
         let (chain, ids) = (self.chain()?, self.prime_ids()?);
         let limbs = theirs.parts.first().map_or(0, |part| part.limbs.len());
-        if limbs == 0 || theirs.parts.iter().any(|part| !chain.moduli.starts_with(&part.moduli()) || part.limbs.len() != limbs) {
+        if limbs == 0
+            || theirs.parts.iter().any(|part| !chain.moduli.starts_with(&part.moduli()) || part.limbs.len() != limbs)
+        {
             return Err(ForeignError::field("ciphertext: moduli", "other primes", "the first primes of the context"));
         }
         let params = self.params_of(&chain.moduli[..limbs], chain.log_n, &ids)?;

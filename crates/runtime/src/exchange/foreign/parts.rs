@@ -165,7 +165,9 @@ impl<'a> Binding<'a> {
         }
         let log_n = self.params.log_n();
         let theirs = root.unwrap_or_else(|| order::least_root(q, log_n));
-        let missing = || ForeignError::field(format!("{at}: root"), theirs, format!("a root of the order 2N = {}", 2u64 << log_n));
+        let missing = || {
+            ForeignError::field(format!("{at}: root"), theirs, format!("a root of the order 2N = {}", 2u64 << log_n))
+        };
         let found: Rc<[usize]> = order::places(q, log_n, theirs, Order::BitReversed).ok_or_else(missing)?.into();
         self.places.borrow_mut().insert(key, found.clone());
         Ok(found)
@@ -204,7 +206,13 @@ impl<'a> Binding<'a> {
     ///
     /// # Errors
     /// Those of [`Self::words`].
-    pub fn upload<D: Device>(&self, dev: &D, poly: &Polynomial, basis: Basis, role: Role) -> Result<D::Poly, ForeignError> {
+    pub fn upload<D: Device>(
+        &self,
+        dev: &D,
+        poly: &Polynomial,
+        basis: Basis,
+        role: Role,
+    ) -> Result<D::Poly, ForeignError> {
         let (words, n) = (self.words(poly, basis)?, self.params.ring().n());
         let shape = Shape::eval(self.params.ring(), basis);
         let write = |at: limbwise_device::RowAt, row: &mut [u64]| {
@@ -290,7 +298,10 @@ impl<'a> Binding<'a> {
             })
         };
         let pair = |[b, a]: &[Polynomial; 2]| {
-            Ok::<_, ForeignError>(KeyPair { masked: half(b)?, uniform: UniformHalf::Stored { poly: half(a)?, seed: None } })
+            Ok::<_, ForeignError>(KeyPair {
+                masked: half(b)?,
+                uniform: UniformHalf::Stored { poly: half(a)?, seed: None },
+            })
         };
         Ok(EvaluationKey::new(name, top, theirs.pairs.iter().map(pair).collect::<Result<_, _>>()?))
     }
@@ -325,10 +336,12 @@ impl<'a> Binding<'a> {
         let words = Zeroizing::new(dev.download(&dev.intt(uploaded))?);
         dev.scrub();
         let (n, moduli) = (params.ring().n(), params.ring().moduli_of(basis));
-        let centered = |limb: &[u64], q: Modulus| Zeroizing::new(limb.iter().map(|&x| q.centered(x)).collect::<Vec<_>>());
+        let centered =
+            |limb: &[u64], q: Modulus| Zeroizing::new(limb.iter().map(|&x| q.centered(x)).collect::<Vec<_>>());
         let mut limbs = words.chunks(n).zip(moduli).map(|(limb, q)| centered(limb, q));
         let first = limbs.next().unwrap_or_default();
-        let wrong = |got: &str| ForeignError::field(&poly.at, got, "N coefficients in {−1, 0, 1}, the same modulo all primes");
+        let wrong =
+            |got: &str| ForeignError::field(&poly.at, got, "N coefficients in {−1, 0, 1}, the same modulo all primes");
         if limbs.any(|other| other != first) {
             return Err(wrong("other coefficients modulo another prime"));
         }
