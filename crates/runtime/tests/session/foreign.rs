@@ -204,3 +204,56 @@ fn foreign_files_that_do_not_fit_are_refused() {
     assert!(refused(&[whole, vec![0]].concat()).contains("more bytes"));
     assert!(refused(&[0, 1, 255, 255, 255, 255]).contains("4294967295 keys"));
 }
+
+/// Files of OpenFHE at a secure ring, and its own decryption of what comes back, at the top and at a lower level.
+#[test]
+#[ignore = "wants LIMBWISE_OPENFHE, a Python with the wheel openfhe"]
+fn openfhe_decrypts_what_comes_back() {
+    let Some(python) = std::env::var_os("LIMBWISE_OPENFHE") else {
+        eprintln!("SKIPPED: no Python with the wheel openfhe in LIMBWISE_OPENFHE");
+        return;
+    };
+    let folder = std::env::temp_dir().join(format!("limbwise-openfhe-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let script = |words: &[&std::ffi::OsStr]| {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/make_openfhe_vector.py");
+        let done = std::process::Command::new(&python).arg(path).args(words).output().unwrap();
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+        String::from_utf8(done.stdout).unwrap()
+    };
+    let options = "--log-n 13 --first 50 --scale 40 --depth 2 --digits 3 --secure --plain".split(' ');
+    let make: Vec<&std::ffi::OsStr> =
+        [std::ffi::OsStr::new("make"), folder.as_os_str()].into_iter().chain(options.map(AsRef::as_ref)).collect();
+    script(&make);
+    let document = |name: &str| Document::parse(&std::fs::read(folder.join(format!("{name}.json"))).unwrap()).unwrap();
+    let chain = document("galois").chain().unwrap();
+    assert_eq!(document("context").chain().unwrap(), chain);
+    let params = Params::new(&chain.literal(None).unwrap()).unwrap();
+    let (dev, binding) = (dev(), Binding::new(&params));
+    let keys = ["relin", "galois"].into_iter().flat_map(|name| match document(name).content().unwrap() {
+        Content::Keys(keys) => binding.keys(&dev, &keys).unwrap(),
+        other => panic!("{}", other.kind()),
+    });
+    let keys = KeySet::new(&params, keys.collect());
+    let a = ciphertext(document("a").content().unwrap());
+    let a = binding.ciphertext(&dev, &a, Estimate::exact(2.0)).unwrap();
+    let eval = Evaluator::new(&dev, &params, &keys);
+    let square = eval.rescale(&eval.relinearize(&eval.square(&a).unwrap()).unwrap()).unwrap();
+    let turned = eval.rotate(&square, 3).unwrap();
+    let x: Vec<f64> = values(params.max_slots()).iter().map(|x| x.re).collect();
+    let wanted: Vec<f64> = (0..x.len()).map(|i| x[(i + 3) % x.len()].powi(2)).collect();
+    let form = document("a");
+    let roots = form.roots().unwrap();
+    for (ours, wanted) in [(&a, &x), (&turned, &wanted)] {
+        let out = compare::exported(&dev, &params, ours, &|q| roots.get(&q).copied()).unwrap();
+        let path = folder.join("back.json");
+        std::fs::write(&path, form.with_ciphertext(&out).unwrap()).unwrap();
+        let text = script(&["decrypt".as_ref(), folder.as_os_str(), path.as_os_str()]);
+        let got: Vec<f64> = text.lines().map(|line| line.parse().unwrap()).collect();
+        assert_eq!(got.len(), wanted.len());
+        let far = got.iter().zip(wanted).map(|(x, y)| (x - y).abs()).fold(0.0, f64::max);
+        assert!(far < 1e-6, "largest difference {far:e} at level {}", ours.level);
+        eprintln!("OpenFHE's decryption at level {}: largest difference {far:.2e}", ours.level);
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
+}
