@@ -3,7 +3,9 @@
 use super::{Answer, root};
 use limbwise::{ckks::Estimate, params::Params};
 use limbwise_cpu::Cpu;
-use limbwise_runtime::exchange::foreign::{Binding, Content, ForeignError, compare, lattigo, openfhe::Document};
+use limbwise_runtime::exchange::foreign::{
+    Binding, Content, ForeignError, compare, lattigo, openfhe::Document, openfhe_write,
+};
 use std::{fs, sync::LazyLock};
 
 /// A device, and the parameters of the stored file of Lattigo.
@@ -37,7 +39,7 @@ pub fn openfhe(bytes: &[u8]) -> Answer {
     let content = document.content();
     let chain = document.chain().and_then(|chain| chain.literal(Some("a test")));
     if let Ok(Content::Ciphertext(theirs)) = &content
-        && let Ok(written) = document.with_ciphertext(theirs)
+        && let Ok(written) = openfhe_write::replaced(bytes, theirs)
     {
         let again = Document::parse(written.as_bytes()).and_then(|again| again.content()).map_err(text)?;
         assert!(matches!(again, Content::Ciphertext(_)), "what was written is a ciphertext");

@@ -8,7 +8,7 @@ use limbwise::{
 };
 use limbwise_runtime::{
     AnyDevice,
-    exchange::foreign::{Binding, Content, ForeignError, compare, lattigo, openfhe::Document},
+    exchange::foreign::{Binding, Content, ForeignError, compare, lattigo, openfhe::Document, openfhe_write},
     places::read_up_to,
 };
 use std::path::Path;
@@ -81,10 +81,10 @@ pub(super) fn for_openfhe(
     ciphertext: &Ciphertext<AnyDevice>,
     like: &Path,
 ) -> anyhow::Result<Vec<u8>> {
-    let document = Document::parse(&read_up_to(like, MOST_BYTES)?).map_err(refused(like))?;
-    let roots = document.roots().map_err(refused(like))?;
+    let form = read_up_to(like, MOST_BYTES)?;
+    let roots = Document::parse(&form).and_then(|document| document.roots()).map_err(refused(like))?;
     let theirs = compare::exported(dev, params, ciphertext, &|q| roots.get(&q).copied()).map_err(refused(like))?;
-    Ok(document.with_ciphertext(&theirs).map_err(refused(like))?.into_bytes())
+    Ok(openfhe_write::replaced(&form, &theirs).map_err(refused(like))?.into_bytes())
 }
 
 /// A ciphertext as a file for Lattigo.

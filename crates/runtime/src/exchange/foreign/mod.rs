@@ -11,6 +11,7 @@ pub mod error;
 pub mod lattigo;
 pub mod openfhe;
 pub mod openfhe_write;
+mod ordered;
 pub mod parts;
 
 pub use error::ForeignError;

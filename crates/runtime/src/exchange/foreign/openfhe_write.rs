@@ -1,8 +1,10 @@
 //! A ciphertext for OpenFHE, in the place of one of its own: context, key and encoding are those of the file that it replaces.
+//! Fields stand in OpenFHE's order; its reader takes no other.
 
 use super::{
     error::ForeignError,
     openfhe::{Document, FIRST},
+    ordered::Ordered,
     parts::{ForeignCiphertext, Limb, Polynomial},
 };
 use serde_json::{Value, json};
@@ -10,13 +12,21 @@ use serde_json::{Value, json};
 /// Largest power of the context's scale that a ciphertext's scale is taken for.
 const MOST_DEGREE: u32 = 8;
 
+fn leaf(value: impl Into<Value>) -> Ordered {
+    Ordered::Leaf(value.into())
+}
+
+/// A pointer to an object of no further type.
+fn pointer(fields: Vec<(&str, Ordered)>) -> Ordered {
+    vec![("polymorphic_id", leaf(1u64 << 30)), ("ptr_wrapper", fields.into())].into()
+}
+
 /// A reference to a shared object.
-fn shared(id: u64, data: Option<Value>) -> Value {
-    let wrapper = match data {
-        None => json!({ "id": id }),
-        Some(data) => json!({ "id": id | FIRST, "data": data }),
-    };
-    json!({ "polymorphic_id": 1u64 << 30, "ptr_wrapper": wrapper })
+fn shared(id: u64, data: Option<Ordered>) -> Ordered {
+    match data {
+        None => pointer(vec![("id", leaf(id))]),
+        Some(data) => pointer(vec![("id", leaf(id | FIRST)), ("data", data)]),
+    }
 }
 
 /// Words of 64 bits of a product, lowest first.
@@ -37,89 +47,92 @@ fn product(factors: impl Iterator<Item = u64>) -> Vec<u64> {
 }
 
 /// A large number as OpenFHE writes it.
-fn large(words: &[u64]) -> Value {
-    let last = words.last().copied().unwrap_or(0);
-    let bits = 64 * words.len() - usize::try_from(last.leading_zeros()).unwrap_or(0);
-    json!({ "v": words, "m": if last == 0 { 0 } else { bits } })
+fn large(words: &[u64]) -> Ordered {
+    vec![("v", leaf(json!(words))), ("m", leaf(bits(words)))].into()
 }
 
-/// An object, with the version of its class where the class comes first in the file.
-fn versioned(mut object: Value, first: &mut u32) -> Value {
-    if *first > 0 {
-        *first -= 1;
-        object["cereal_class_version"] = json!(0);
+/// Number of bits.
+fn bits(words: &[u64]) -> usize {
+    let last = words.last().map_or(64, |last| last.leading_zeros());
+    64 * words.len() - usize::try_from(last).unwrap_or(0)
+}
+
+/// Fields, with the version of their class where it comes first in the file.
+fn versioned(mut fields: Vec<(&'static str, Ordered)>, first: bool) -> Ordered {
+    if first {
+        fields.insert(0, ("cereal_class_version", leaf(0)));
     }
-    object
+    fields.into()
 }
 
-impl Document {
-    /// This file of a ciphertext with other polynomials, of `level` primes less than the context has; the values have to be at
-    /// the roots of its context ([`Self::roots`]).
-    ///
-    /// # Errors
-    /// [`ForeignError::Field`] for a file that holds no ciphertext, or for primes that its context does not have.
-    pub fn with_ciphertext(&self, theirs: &ForeignCiphertext) -> Result<String, ForeignError> {
-        self.data()?.get("v")?;
-        let (chain, ids) = (self.chain()?, self.prime_ids()?);
-        let limbs = theirs.parts.first().map_or(0, |part| part.limbs.len());
-        if limbs == 0
-            || theirs.parts.iter().any(|part| !chain.moduli.starts_with(&part.moduli()) || part.limbs.len() != limbs)
-        {
-            return Err(ForeignError::field("ciphertext: moduli", "other primes", "the first primes of the context"));
-        }
-        let params = self.params_of(&chain.moduli[..limbs], chain.log_n, &ids)?;
-        let mut classes = Classes { polynomial: 1, limb: 1, vector: 1 };
-        let mut parameters = Some(params.1);
-        let part = |part: &Polynomial| {
-            let rows: Vec<Value> = part.limbs.iter().zip(&ids).map(|(limb, &id)| classes.row(limb, id)).collect();
-            let p = shared(params.0, parameters.take().flatten());
-            versioned(json!({ "v": rows, "f": 0, "p": p }), &mut classes.polynomial)
-        };
-        let parts: Vec<Value> = theirs.parts.iter().map(part).collect();
-        // The power of the context's scale that is nearest.
-        let apart = |degree: &u32| (theirs.scale.log2() - f64::from(degree * chain.log_scale)).abs();
-        let degree = (1..=MOST_DEGREE).min_by(|a, b| apart(a).total_cmp(&apart(b))).unwrap_or(1);
-        let mut root = self.root.clone();
-        let data = &mut root["value0"]["ptr_wrapper"]["data"];
-        data["v"] = Value::Array(parts);
-        data["s"] = json!(theirs.scale);
-        data["sl"] = json!(theirs.slots);
-        data["l"] = json!(chain.moduli.len() - limbs);
-        data["d"] = json!(degree);
-        Ok(root.to_string())
+/// The file of a ciphertext, `form`, with other polynomials; the values have to be at the roots of its context
+/// ([`Document::roots`]).
+///
+/// # Errors
+/// [`ForeignError::Field`] for a file that holds no ciphertext, or for primes that its context does not have.
+pub fn replaced(form: &[u8], theirs: &ForeignCiphertext) -> Result<String, ForeignError> {
+    let document = Document::parse(form)?;
+    document.data()?.get("v")?;
+    let (chain, ids) = (document.chain()?, document.prime_ids()?);
+    let limbs = theirs.parts.first().map_or(0, |part| part.limbs.len());
+    let fits = |part: &Polynomial| part.limbs.len() == limbs && chain.moduli.starts_with(&part.moduli());
+    if limbs == 0 || !theirs.parts.iter().all(fits) {
+        return Err(ForeignError::field("ciphertext: moduli", "other primes", "the first primes of the context"));
     }
-}
-
-/// How often the version of each class is still to be written.
-struct Classes {
-    polynomial: u32,
-    limb: u32,
-    vector: u32,
-}
-
-impl Classes {
-    fn row(&mut self, limb: &Limb, id: u64) -> Value {
-        let vector = versioned(json!({ "v": limb.words, "m": { "v": limb.modulus } }), &mut self.vector);
-        let values = json!({ "polymorphic_id": 1u64 << 30, "ptr_wrapper": { "valid": 1, "data": vector } });
-        versioned(json!({ "v": values, "f": 0, "p": shared(id, None) }), &mut self.limb)
+    // The context has parameters over all of its primes; over fewer they are written where they come first.
+    let (params, mut fresh) = match limbs == ids.len() {
+        true => (document.chain_id()?, None),
+        false => (document.shared().last() + 1, Some(parameters(&chain.moduli[..limbs], chain.log_n, &ids))),
+    };
+    let part = |(number, part): (usize, &Polynomial)| {
+        let row = |(at, (limb, &id)): (usize, (&Limb, &u64))| row(limb, id, (number, at) == (0, 0));
+        let rows = part.limbs.iter().zip(&ids).enumerate().map(row).collect();
+        let p = shared(params, fresh.take());
+        versioned(vec![("v", Ordered::List(rows)), ("f", leaf(0)), ("p", p)], number == 0)
+    };
+    let parts = Ordered::List(theirs.parts.iter().enumerate().map(part).collect());
+    // The power of the context's scale that is nearest.
+    let apart = |degree: &u32| (theirs.scale.log2() - f64::from(degree * chain.log_scale)).abs();
+    let degree = (1..=MOST_DEGREE).min_by(|a, b| apart(a).total_cmp(&apart(b))).unwrap_or(1);
+    let wrong = |e: serde_json::Error| ForeignError::Format { format: "JSON of OpenFHE", got: e.to_string() };
+    let mut root: Ordered = serde_json::from_slice(form).map_err(wrong)?;
+    let data = root.field("value0").and_then(|at| at.field("ptr_wrapper")).and_then(|at| at.field("data"));
+    let data = data.ok_or_else(|| ForeignError::field("file", "no object", "a ciphertext"))?;
+    let new = [
+        ("v", parts),
+        ("sl", leaf(theirs.slots)),
+        ("l", leaf(chain.moduli.len() - limbs)),
+        ("d", leaf(degree)),
+        ("s", leaf(theirs.scale)),
+    ];
+    for (name, value) in new {
+        let missing = || ForeignError::field(format!("ciphertext.{name}"), "no field", "one");
+        *data.field(name).ok_or_else(missing)? = value;
     }
+    serde_json::to_string(&root).map_err(wrong)
 }
 
-impl Document {
-    /// The number of parameters over these primes, and the parameters where the context has other ones.
-    fn params_of(&self, moduli: &[u64], log_n: u32, ids: &[u64]) -> Result<(u64, Option<Value>), ForeignError> {
-        if moduli.len() == ids.len() {
-            return Ok((self.chain_id()?, None));
-        }
-        let fresh = self.shared().last() + 1;
-        let none = json!({ "v": [0], "m": 0 });
-        let primes: Vec<Value> = ids.iter().take(moduli.len()).map(|&id| shared(id, None)).collect();
-        let order = json!({
-            "co": 2u64 << log_n, "rd": 1u64 << log_n, "cm": large(&product(moduli.iter().copied())),
-            "ru": none, "bm": none, "br": none,
-        });
-        Ok((fresh, Some(json!({ "value0": order, "p": primes }))))
-    }
+/// A limb, with the number of its prime.
+fn row(limb: &Limb, id: u64, first: bool) -> Ordered {
+    let modulus = vec![("v", leaf(limb.modulus))].into();
+    let vector = versioned(vec![("v", leaf(json!(limb.words))), ("m", modulus)], first);
+    let values = pointer(vec![("valid", leaf(1)), ("data", vector)]);
+    versioned(vec![("v", values), ("f", leaf(0)), ("p", shared(id, None))], first)
+}
+
+/// Parameters of polynomials over the first primes of the context.
+fn parameters(moduli: &[u64], log_n: u32, ids: &[u64]) -> Ordered {
+    let none = || vec![("v", leaf(json!([0]))), ("m", leaf(0))].into();
+    let primes = ids.iter().take(moduli.len()).map(|&id| shared(id, None)).collect();
+    let order = vec![
+        ("co", leaf(2u64 << log_n)),
+        ("rd", leaf(1u64 << log_n)),
+        ("cm", large(&product(moduli.iter().copied()))),
+        ("ru", none()),
+        ("bm", none()),
+        ("br", none()),
+    ];
+    vec![("value0", order.into()), ("p", Ordered::List(primes))].into()
 }
 
 #[cfg(test)]
@@ -129,7 +142,6 @@ mod tests {
     #[test]
     fn products_are_written_in_words() {
         assert_eq!(product([u64::MAX, u64::MAX].into_iter()), [1, u64::MAX - 1]);
-        assert_eq!(large(&product([1_125_899_906_842_177, 1_099_511_626_049].into_iter()))["m"], 90);
-        assert_eq!(large(&[0]), json!({ "v": [0], "m": 0 }));
+        assert_eq!(bits(&product([1_125_899_906_842_177, 1_099_511_626_049].into_iter())), 91);
     }
 }
