@@ -1,4 +1,4 @@
-//! A program of HEIR through every verb, and ciphertexts through FHETCH's archives.
+//! A program of HEIR through every verb; ciphertexts through FHETCH's archives and files of OpenFHE and Lattigo.
 
 use crate::{
     common::{Folder, repository},
@@ -66,4 +66,47 @@ fn ciphertexts_come_back_from_archives() {
     assert!(folder.run(&record).status.success());
     let trace = fs::read_to_string(folder.path().join("layer.fhetch")).unwrap();
     assert!(trace.contains("\nmodulus_count 11\n") && trace.ends_with("halt\n"), "{:.300}", trace);
+}
+
+/// A file of another library's tests, unpacked into a folder.
+fn foreign(folder: &Folder, name: &str) {
+    use std::io::Read as _;
+    let path = repository("crates/runtime/tests/session/foreign").join(name);
+    let mut bytes = Vec::new();
+    flate2::read::GzDecoder::new(fs::File::open(&path).unwrap()).read_to_end(&mut bytes).unwrap();
+    fs::write(folder.path().join(path.file_stem().unwrap()), bytes).unwrap();
+}
+
+/// Files of OpenFHE and Lattigo are opened and compared.
+#[test]
+fn ciphertexts_of_other_libraries_are_opened_and_compared() {
+    let folder = Folder::new("foreign");
+    ["a", "product", "relin", "secret"].map(|name| foreign(&folder, &format!("openfhe/{name}.json.gz")));
+    ["ct", "secret"].map(|name| foreign(&folder, &format!("lattigo/{name}.bin.gz")));
+    let params = repository("crates/runtime/tests/session/foreign/lattigo/params.json");
+    fs::copy(params, folder.path().join("params.json")).unwrap();
+    refused(&folder, &["convert", "relin.json", "--out", "o.toml"], "--insecure REASON");
+    json(&folder, &["convert", "relin.json", "--out", "o.toml", "--insecure", "a test"]);
+    json(&folder, &["convert", "params.json", "--out", "l.toml", "--insecure", "a test"]);
+    let opened = |file: &str, params: &str, secret: &str| {
+        json(&folder, &["convert", file, "--params", params, "--secret", secret, "--out", "x.npy", "--force"]);
+        let bytes = fs::read(folder.path().join("x.npy")).unwrap();
+        let reals = bytes[bytes.len() - 512 * 16..].chunks(16).map(|z| f64::from_le_bytes(z[..8].try_into().unwrap()));
+        let far = reals.enumerate().map(|(i, x)| (x - ((i % 17) as f64 / 16.0 - 0.5)).abs());
+        assert!(far.fold(0.0, f64::max) < 1e-4, "{file}");
+    };
+    opened("a.json", "o.toml", "secret.json");
+    opened("ct.bin", "l.toml", "secret.bin");
+    let compare = |other: &str| {
+        let words = ["convert", "a.json", "--params", "o.toml", "--compare", other, "--secret", "secret.json"];
+        folder.run(&words)
+    };
+    assert!(compare("a.json").status.success());
+    let differs = compare("product.json");
+    assert!(!differs.status.success() && String::from_utf8_lossy(&differs.stderr).contains("residues differ"));
+    refused(
+        &folder,
+        &["convert", "a.json", "--params", "l.toml", "--compare", "a.json"],
+        "the primes of the parameters",
+    );
 }

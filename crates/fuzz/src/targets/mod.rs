@@ -3,9 +3,10 @@
 //! A target answers with the reader's error as text, or with nothing where the bytes were taken. Nothing may panic. What was
 //! taken is written as a file that is taken again and written the same, wherever the kind has a writer.
 //!
-//! Read in this order: [`scratch`] (loaders that want a path), [`wire`], [`records`], [`text`], [`data`], [`http`].
+//! Read in this order: [`scratch`] (loaders that want a path), [`wire`], [`records`], [`text`], [`data`], [`foreign`], [`http`].
 
 pub mod data;
+pub mod foreign;
 pub mod http;
 pub mod records;
 pub mod scratch;
@@ -121,6 +122,9 @@ pub const TARGETS: &[Target] = &[
     own("idx-labels", Form::Bytes, data::idx_labels),
     own("png", Form::Png, data::images),
     own("cifar", Form::Bytes, data::images),
+    own("openfhe", Form::Json, foreign::openfhe),
+    own("lattigo", Form::Bytes, foreign::lattigo_file),
+    own("lattigo-params", Form::Json, foreign::lattigo_params),
     own("http", Form::Http, http::request),
 ];
 

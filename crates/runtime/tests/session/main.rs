@@ -6,6 +6,7 @@ mod exchange;
 mod fhetch;
 #[cfg(test)]
 mod footprint;
+mod foreign;
 #[cfg(test)]
 mod heir;
 #[cfg(test)]

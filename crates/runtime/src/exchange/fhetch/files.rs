@@ -5,7 +5,10 @@
 //! whose root and order are others. A key has a file for each digit and half, with the moduli of Q and P; digits are
 //! consecutive primes, as many as P has, which a parameter set here must have as well.
 
-use super::npz::{Arrays, NpzError, Writer};
+use super::{
+    super::order::{self, Order},
+    npz::{Arrays, NpzError, Writer},
+};
 use limbwise::{
     Complex64,
     ckks::{Ciphertext, Estimate},
@@ -14,43 +17,15 @@ use limbwise::{
 };
 use limbwise_apps::data::npy::{self, Parts};
 use limbwise_device::{Basis, Device, HostRead, Role, Shape};
-use limbwise_math::{modulus::Modulus, ntt::bit_reverse, prime::primitive_root};
+use limbwise_math::modulus::Modulus;
 use std::{
     io::{Seek, Write},
     path::Path,
 };
 
-/// The least primitive root of a prime: the number whose powers are all residues.
-fn generator(q: Modulus) -> u64 {
-    let (mut rest, mut factors) = (q.value() - 1, Vec::new());
-    let mut factor = 2;
-    while factor * factor <= rest {
-        if rest % factor == 0 {
-            factors.push(factor);
-            while rest % factor == 0 {
-                rest /= factor;
-            }
-        }
-        factor += 1;
-    }
-    factors.extend((rest > 1).then_some(rest));
-    let whole = |g: &u64| factors.iter().all(|factor| q.pow(*g, (q.value() - 1) / factor) != 1);
-    (2..q.value()).find(whole).unwrap_or(1)
-}
-
 /// For each value there, its place here.
 fn places(q: Modulus, log_n: u32) -> Vec<usize> {
-    let order = 2u64 << log_n;
-    let theirs = q.pow(generator(q), (q.value() - 1) / order);
-    let ours = primitive_root(q, log_n);
-    // theirs = ours^e
-    let (mut power, mut e) = (1, 0usize);
-    while power != theirs {
-        power = q.mul(power, ours);
-        e += 1;
-    }
-    let mask = (2usize << log_n) - 1;
-    (0..1usize << log_n).map(|k| bit_reverse(((e * (2 * k + 1)) & mask) / 2, log_n)).collect()
+    order::places(q, log_n, order::least_root(q, log_n), Order::Natural).expect("a root of the order 2N")
 }
 
 /// Rows of a polynomial there, as words here.
