@@ -162,29 +162,33 @@ impl Layout<'_> {
 
     /// Joins the bits of conditions.
     fn join(&mut self, of: &[Cond], passes: fn(usize, usize) -> bool) -> Step {
-        let last: Vec<Step> = of.iter().map(|cond| self.last(cond)).collect();
-        self.sum(last, passes, passes)
+        self.sum(of, Self::last, [passes; 2])
     }
 
-    /// Joins bits: in groups by the inner rule where there are too many, and by the last one in the end.
-    fn sum(&mut self, mut of: Vec<Step>, inner: fn(usize, usize) -> bool, last: fn(usize, usize) -> bool) -> Step {
+    /// Joins bits: in groups by the first rule where there are too many, and by the other in the end.
+    fn sum<T>(
+        &mut self,
+        of: &[T],
+        last: impl Fn(&mut Self, &T) -> Step,
+        [within, passes]: [fn(usize, usize) -> bool; 2],
+    ) -> Step {
         let table = |count: usize, passes: fn(usize, usize) -> bool| {
             (0..=count).map(|sum| u64::from(passes(sum, count))).collect::<Vec<u64>>()
         };
-        if of.len() == 1 {
-            return of.remove(0);
+        if let [only] = of {
+            return last(self, only);
         }
         let mut bits: Vec<usize> = Vec::new();
-        let count = of.len();
-        for (at, step) in of.into_iter().enumerate() {
+        for (at, one) in of.iter().enumerate() {
+            let step = last(self, one);
             bits.push(self.done(step));
-            if bits.len() == self.most && at + 1 < count {
-                let table = table(bits.len(), inner);
+            if bits.len() == self.most && at + 1 < of.len() {
+                let table = table(bits.len(), within);
                 let joined = Step::Join { of: std::mem::take(&mut bits), table };
                 bits.push(self.done(joined));
             }
         }
-        Step::Join { table: table(bits.len(), last), of: bits }
+        Step::Join { table: table(bits.len(), passes), of: bits }
     }
 
     fn test(&mut self, column: usize, set: &Set) -> Step {
@@ -224,16 +228,15 @@ impl Layout<'_> {
             // A single automaton of the complement: its last table turned round.
             tables.last_mut().into_iter().flatten().for_each(|bit| *bit = 1 - *bit);
         }
-        let of = groups.into_iter().map(|tables| self.chain(column, tables)).collect();
-        self.sum(of, |sum, _| sum > 0, passes)
+        self.sum(&groups, |layout, tables| layout.chain(column, tables), [|sum, _| sum > 0, passes])
     }
 
     /// The last step of an automaton.
-    fn chain(&mut self, column: usize, tables: Vec<Vec<u64>>) -> Step {
+    fn chain(&mut self, column: usize, tables: &[Vec<u64>]) -> Step {
         let mut last: Option<Step> = None;
-        for (at, table) in tables.into_iter().enumerate() {
+        for (at, table) in tables.iter().enumerate() {
             let before = last.take().map(|step| self.done(step));
-            last = Some(Step::Digit { column, at, before, table });
+            last = Some(Step::Digit { column, at, before, table: table.clone() });
         }
         last.expect("an automaton has a table")
     }

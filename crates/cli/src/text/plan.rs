@@ -26,7 +26,8 @@ pub(crate) fn form(form: KeyForm) -> &'static str {
 }
 
 pub(crate) fn render(plan: &Plan) -> String {
-    let mut text = table::heading(&plan.head);
+    let mut text = revealed(&plan.details);
+    text += &table::heading(&plan.head);
     text += &security_line(&plan.security);
     text += &match &plan.scheme {
         SchemePlan::Ckks(section) => slots(section),
@@ -162,8 +163,7 @@ fn bridged(section: &BridgedPlan, details: &Details) -> String {
     let (filter, precision) = (detail("filter"), detail("precision"));
     let number = |name: &str| precision[name].as_f64().unwrap_or(0.0);
     let passing = number("rows_expected");
-    let mut text = revealed(details);
-    text += &line("query", detail("sql").as_str().unwrap_or_default());
+    let mut text = line("query", detail("sql").as_str().unwrap_or_default());
     text += &line("rows", &format!("{}; about {passing:.0} pass if values are spread evenly", detail("rows")));
     let each = &filter["bootstrappings_per_row"];
     let count = units::count(section.bootstrappings);
