@@ -100,7 +100,8 @@ impl Table {
             let (up, down) = (finer(a), finer(b));
             let difference = |(a, b): (&i64, &i64)| a.checked_mul(up)?.checked_sub(b.checked_mul(down)?);
             let values = a.cells.1.iter().zip(&b.cells.1).map(difference).collect::<Option<Vec<i64>>>();
-            let values = values.ok_or_else(|| QueryError::unsupported(format!("a difference as large as in {name}")))?;
+            let values =
+                values.ok_or_else(|| QueryError::unsupported(format!("a difference as large as in {name}")))?;
             self.columns.push(Column::new(&name, kind, values));
             made.push(name);
         }

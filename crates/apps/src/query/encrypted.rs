@@ -182,7 +182,8 @@ impl Query {
     pub fn columns(&self) -> Vec<SlotsInput> {
         let ckks = self.params.ckks();
         // The exact level at which the largest product of the columns meets the bits.
-        let above = self.question.measures.iter().map(|measure| measure.terms.len()).max().unwrap_or(0).saturating_sub(1);
+        let above =
+            self.question.measures.iter().map(|measure| measure.terms.len()).max().unwrap_or(0).saturating_sub(1);
         let level = ckks.user_level().min(ckks.user_level() - self.bits.levels() + above);
         let packing = Packing { slots: self.plan.slots, level, scale: ckks.scale(level) };
         let input = |(field, _): &(Field, f64)| SlotsInput {
@@ -264,9 +265,7 @@ impl Query {
             let factor = if term.sign < 0 { auto.eval.negate(column) } else { column.clone() };
             let factor = match term.constant {
                 0 => factor,
-                constant => {
-                    auto.add_scalar(&factor, constant as f64 / 10f64.powi(term.digits.cast_signed()) / unit)
-                }
+                constant => auto.add_scalar(&factor, constant as f64 / 10f64.powi(term.digits.cast_signed()) / unit),
             };
             product = Some(match product {
                 None => factor,
@@ -333,7 +332,8 @@ impl Program for Query {
                 if !products.iter().any(|(known, _)| *known == terms) {
                     products.push((terms, self.product(auto, &columns, terms)?));
                 }
-                let product = products.iter().find(|(known, _)| *known == terms).and_then(|(_, product)| product.as_ref());
+                let product =
+                    products.iter().find(|(known, _)| *known == terms).and_then(|(_, product)| product.as_ref());
                 let passing = match product {
                     None => bits.clone(),
                     Some(product) => auto.mul(product, &bits)?,
@@ -417,7 +417,8 @@ impl Program for Query {
         };
         let all: Vec<Estimate> = results.iter().filter_map(slots).collect();
         let (sums, bits) = all.split_at(self.question.measures.len().min(all.len()));
-        SumPrecision::of(self, sums, bits).map_or_else(Details::new, |precision| fields(json!({ "precision": precision })))
+        SumPrecision::of(self, sums, bits)
+            .map_or_else(Details::new, |precision| fields(json!({ "precision": precision })))
     }
 
     fn timed(&self, steps: &[(&str, f64)]) -> Details {

@@ -1,6 +1,8 @@
 //! Options of `tpch-q6` and `query`: SQL queries on encrypted tables.
 
-use super::{Domain, Query, QueryClient, QueryError, Question, Statement, Table, field::Field, load, question::MOST_ROWS, tpch};
+use super::{
+    Domain, Query, QueryClient, QueryError, Question, Statement, Table, field::Field, load, question::MOST_ROWS, tpch,
+};
 use crate::{
     linear::layer::Model,
     options::{KEYS, absolute, between, choice, named_pair, one, ways_of_keys},

@@ -8,8 +8,8 @@ use super::{
     derived::with_differences,
     error::QueryError,
     field::{Domain, Field, MOST_FACTOR, field, plausible, values},
-    set::Set,
     select::{Factor, Made, Results},
+    set::Set,
     sql::{Comparison, Condition, Constant, Formula, Join, Statement, Test},
     table::{Decimal, Kind, Table, read_date},
 };
@@ -160,9 +160,8 @@ impl Question {
         let mut groups = Vec::new();
         let aggregates = aggregates(results, &field, &mut compared)?;
         for values in grouped(&keys)? {
-            let one = |(&column, &value): (&usize, &i64)| {
-                Cond::test(column, Set::range(value, value), &compared[column])
-            };
+            let one =
+                |(&column, &value): (&usize, &i64)| Cond::test(column, Set::range(value, value), &compared[column]);
             let within = key_columns.iter().zip(&values).map(one);
             let rows = Cond::all(std::iter::once(condition.clone()).chain(within).collect(), &compared);
             if rows == Cond::FALSE {
@@ -337,7 +336,9 @@ fn aggregates(
             }
             Made::Sum(factors) => factors.iter().map(|f| term(f, field(&f.column)?)).collect::<Result<_, _>>()?,
             Made::Least(column) | Made::Most(column) => {
-                return Err(QueryError::unsupported(format!("the least or largest value of {column}")));
+                let what =
+                    "MIN or MAX (GROUP BY the column, ORDER BY it and LIMIT 1 has it where there are few values)";
+                return Err(QueryError::unsupported(format!("{what} of {column}")));
             }
         };
         found.push((when, terms));

@@ -270,7 +270,8 @@ impl Results {
                 Ok(Output::Both(op, Box::new([self.summed(left)?, self.summed(right)?])))
             }
             Expr::Case { operand: None, conditions, else_result, .. } => {
-                let what = || QueryError::unsupported(format!("{expr} (CASE WHEN a condition THEN a product ELSE 0 END)"));
+                let what =
+                    || QueryError::unsupported(format!("{expr} (CASE WHEN a condition THEN a product ELSE 0 END)"));
                 let ([case], Some(other)) = (&conditions[..], else_result) else { return Err(what()) };
                 if number(other).is_none_or(|n| n.mantissa != 0) {
                     return Err(what());

@@ -214,7 +214,10 @@ mod tests {
                         got.is_ok_and(|got| wanted.is_ok_and(|wanted| (got - wanted).abs() <= 1e-14 * wanted.abs()))
                     };
                     let same = |(got, wanted): (&String, &&str)| got == wanted || near(got, wanted);
-                    assert!(got.len() == wanted.len() && got.iter().zip(&wanted).all(same), "{sql}: {got:?} {wanted:?}");
+                    assert!(
+                        got.len() == wanted.len() && got.iter().zip(&wanted).all(same),
+                        "{sql}: {got:?} {wanted:?}"
+                    );
                 }
                 asked += 1;
             }

@@ -141,19 +141,24 @@ pub(super) fn revealed(details: &Details) -> String {
     };
     let column = |c: &Value| format!("{} ({})", text(c, "column"), text(c, "values"));
     let columns = listed(&revealed["columns"], &column);
-    let mut all = line("server learns", &format!("the query, {} rows, and of each column: {columns}", revealed["rows"]));
+    let mut all =
+        line("server learns", &format!("the query, {} rows, and of each column: {columns}", revealed["rows"]));
     let encrypted = |c: &Value| format!("{} ({})", text(c, "column"), text(c, "encrypted"));
     all += &line("encrypted", &listed(&revealed["columns"], &encrypted));
     if let Some(groups) = revealed.get("groups") {
         let names = listed(&groups["columns"], &|name| name.as_str().unwrap_or_default().to_owned());
-        let told = format!("{} of {names}: their list is known to the server, which rows are in them is not", groups["count"]);
+        let told =
+            format!("{} of {names}: their list is known to the server, which rows are in them is not", groups["count"]);
         all += &line("groups", &told);
     }
     if let Some(join) = revealed.get("join").and_then(Value::as_str) {
         all += &line("join", &format!("{join}, matched in the clear before encryption: the server learns no key"));
     }
     let sums = &revealed["sums"];
-    all + &line("client sees", &format!("{sums} decrypted sums; quotients, order and LIMIT are computed from them in the clear"))
+    all + &line(
+        "client sees",
+        &format!("{sums} decrypted sums; quotients, order and LIMIT are computed from them in the clear"),
+    )
 }
 
 /// Both schemes of a program over the bridge, and how exact its answer is.

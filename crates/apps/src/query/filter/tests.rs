@@ -99,7 +99,10 @@ fn a_state_has_a_bit_for_each_column_that_was_begun() {
     let ranges = [(731, 1095), (5, 7), (0, 22)];
     let tests = (0..).zip(ranges).map(|(column, (low, high))| Cond::In { column, set: Set::range(low, high) });
     let filter = Filter::laid_out(&[Cond::All(tests.collect())], &fields, (4, 15), 1).unwrap();
-    assert_eq!((0..filter.steps()).map(|step| filter.kept(step).len()).collect::<Vec<_>>(), [0, 1, 1, 1, 1, 1, 2, 3, 3]);
+    assert_eq!(
+        (0..filter.steps()).map(|step| filter.kept(step).len()).collect::<Vec<_>>(),
+        [0, 1, 1, 1, 1, 1, 2, 3, 3]
+    );
 }
 
 /// Flags of groups share the tests that they have in common, and each is decided as if it were alone.
@@ -108,7 +111,8 @@ fn flags_share_steps() {
     let fields = [field(12), field(2), field(3)];
     let day = Cond::test(0, Set::range(731, 1095), &fields[0]);
     let group = |a: i64, b: i64| {
-        let of = vec![day.clone(), Cond::test(1, Set::range(a, a), &fields[1]), Cond::test(2, Set::range(b, b), &fields[2])];
+        let of =
+            vec![day.clone(), Cond::test(1, Set::range(a, a), &fields[1]), Cond::test(2, Set::range(b, b), &fields[2])];
         Cond::all(of, &fields)
     };
     let flags: Vec<Cond> = (0..4).flat_map(|a| (0..8).map(move |b| (a, b))).map(|(a, b)| group(a, b)).collect();

@@ -27,13 +27,7 @@ fn answers_are_exact() {
         (day, "SUM(price * discount)", vec![true, false, true, false], 1050 * 5, 4),
         ("discount between 0.05 and 0.07", "COUNT(*)", vec![true, false, false, true], 2, 0),
         ("discount > 0.055", "SUM(price)", vec![false, true, false, true], 9999 + 725, 2),
-        (
-            "discount < 0.055",
-            "SUM(price * (1 - discount))",
-            vec![true, false, true, false],
-            1050 * 95 + 300 * 100,
-            4,
-        ),
+        ("discount < 0.055", "SUM(price * (1 - discount))", vec![true, false, true, false], 1050 * 95 + 300 * 100, 4),
         ("discount = 0.1", "SUM(price * (discount + 0.125))", vec![false, true, false, false], 9999 * 225, 5),
         ("10 <= price", "SUM(discount)", vec![true, true, false, false], 15, 2),
         ("color = 'green' OR price < 5", "COUNT(*)", vec![false, true, true, false], 2, 0),
@@ -168,4 +162,72 @@ fn mistakes_are_named_before_keys() {
     let other = Statement::parse("SELECT COUNT(*) FROM orders WHERE price < 50").unwrap();
     let error = Question::new(&other, &table(), &[]).unwrap_err().to_string();
     assert!(error.contains("about table \"orders\", the data are \"goods\""), "{error}");
+}
+
+fn asked(text: &str, domains: &[&str]) -> Result<Question, QueryError> {
+    let domains: Vec<Domain> = domains.iter().map(|d| d.parse()).collect::<Result<_, _>>()?;
+    Question::new(&Statement::parse(text)?, &table(), &domains)
+}
+
+#[test]
+fn groups_have_flags_and_share_sums() {
+    let text = "SELECT color, COUNT(*), AVG(price), SUM(price), SUM(CASE WHEN discount > 0.06 THEN price ELSE 0 END) \
+                FROM goods WHERE color <> 'blue' GROUP BY color ORDER BY SUM(price) DESC";
+    let question = asked(text, &["color=1|blue|green|red|white"]).unwrap();
+    // Blue cannot pass; white has no row, which only the decrypted count tells.
+    assert_eq!(
+        question.groups.iter().map(|g| question.shown(0, g.values[0])).collect::<Vec<_>>(),
+        ["1", "green", "red", "white"]
+    );
+    assert_eq!((question.flags.len(), question.measures.len()), (8, 12), "a flag and one of CASE, three sums");
+    let exact = question.exact(&question.sums(&table()).unwrap());
+    let rows = question.answer(&exact);
+    let shown = |value: &super::super::answer::Value<super::super::answer::Exact>| match value {
+        super::super::answer::Value::Key(key, value) => question.shown(*key, *value),
+        super::super::answer::Value::Number(number) => number.to_string(),
+        super::super::answer::Value::Null => "none".into(),
+    };
+    let rows: Vec<Vec<String>> = rows.iter().map(|row| row.values.iter().map(shown).collect()).collect();
+    let wanted = [
+        ["green", "1", "99.99", "99.99", "99.99"],
+        ["red", "1", "10.50", "10.50", "0.00"],
+        ["1", "1", "7.25", "7.25", "7.25"],
+    ];
+    assert_eq!(rows, wanted);
+    // What a server is told is enough to make the same question.
+    let again = Question::described(&Statement::parse(&question.sql).unwrap(), 4, &question.fields()).unwrap();
+    assert_eq!(again, question);
+}
+
+#[test]
+fn an_average_of_no_row_is_none() {
+    let question = asked("SELECT AVG(price), COUNT(*) FROM goods WHERE price < 5 AND color = 'red'", &[]).unwrap();
+    let rows = question.answer(&question.exact(&question.sums(&table()).unwrap()));
+    assert_eq!(rows[0].values[0], super::super::answer::Value::Null);
+    let (shown, same) = question.compared(&[0.0, 0.0], &question.exact(&question.sums(&table()).unwrap()));
+    assert!(same && matches!(shown.rows[0][0], crate::family::Cell::Null(())));
+}
+
+#[test]
+fn mistakes_of_groups_are_named_before_keys() {
+    for (text, domains, wanted) in [
+        ("SELECT day, COUNT(*) FROM goods GROUP BY day", &[][..], "GROUP BY day: the known values make 367 groups"),
+        ("SELECT COUNT(*) FROM goods GROUP BY size", &[], "no column \"size\""),
+        (
+            "SELECT color, COUNT(*) FROM goods GROUP BY color",
+            &["color=red|green"],
+            "row 3: \"blue\" is none of the values",
+        ),
+        ("SELECT COUNT(*), SUM(price) FROM goods", &[], "every row passes"),
+        ("SELECT SUM(CASE WHEN price < 5 THEN 1 ELSE 0 END), COUNT(*) FROM goods", &[], "every row passes"),
+        ("SELECT color, MIN(price) FROM goods GROUP BY color", &[], "MIN or MAX (GROUP BY the column"),
+        (
+            "SELECT SUM(price * price * price * price) FROM goods WHERE price < 5",
+            &["price=0..9999999999.99"],
+            "bits in its smallest unit, at most 120 are taken",
+        ),
+    ] {
+        let error = asked(text, domains).unwrap_err().to_string();
+        assert!(error.contains(wanted), "{text}: {error}");
+    }
 }

@@ -53,7 +53,8 @@ fn constants_may_stand_on_the_left_and_in_factors() {
 
 #[test]
 fn formulas_keep_their_shape() {
-    let text = "SELECT COUNT(*) FROM t WHERE NOT (a <> 1 OR b NOT BETWEEN 2 AND 3) AND c LIKE 'x%' AND d NOT IN ('u', 'v')";
+    let text =
+        "SELECT COUNT(*) FROM t WHERE NOT (a <> 1 OR b NOT BETWEEN 2 AND 3) AND c LIKE 'x%' AND d NOT IN ('u', 'v')";
     let Formula::All(of) = Statement::parse(text).unwrap().filter else { panic!("an AND") };
     let [first, second, Formula::Not(list)] = &of[..] else { panic!("{of:?}") };
     assert!(matches!(first, Formula::Not(or) if matches!(&**or, Formula::Any(of) if of.len() == 2)), "{first:?}");
@@ -104,7 +105,10 @@ fn what_is_beyond_the_front_is_named() {
         ("SELECT b, COUNT(*) FROM t GROUP BY b LIMIT 2 OFFSET 1", "LIMIT 2 OFFSET 1"),
         ("SELECT SUM(DISTINCT a) FROM t WHERE a = 1", "the result SUM(DISTINCT a)"),
         ("SELECT SUM(a) OVER () FROM t WHERE a = 1", "the result SUM(a) OVER ()"),
-        ("SELECT SUM(a / b) FROM t WHERE a = 1", "the factor a / b (rows are multiplied and added; sums may be divided"),
+        (
+            "SELECT SUM(a / b) FROM t WHERE a = 1",
+            "the factor a / b (rows are multiplied and added; sums may be divided",
+        ),
         ("SELECT SUM((a + b) * c) FROM t WHERE a = 1", "a sum of products is SUM(a * c) + SUM(b * c)"),
         ("SELECT COUNT(*) FROM t, u WHERE a = 1", "a join of more than two tables"),
         ("SELECT COUNT(*) FROM t WHERE a LIKE b", "the pattern of a LIKE b"),
@@ -126,12 +130,9 @@ fn what_is_beyond_the_front_is_named() {
     // What is long and nests nothing is read; what nests is bounded, however it is written.
     let list = format!("SELECT COUNT(*) FROM t WHERE a IN ({}'it, - or ++')", "'x - y', 1, ".repeat(1000));
     assert!(Statement::parse(&list).is_ok());
-    for (one, other) in
-        [("a=1", " OR "), ("a=1", " AND "), ("1", "+"), ("a", "-"), ("a", "::int"), ("a", " IS NULL")]
-    {
-        let chain = |count: usize| {
-            format!("SELECT COUNT(*) FROM t WHERE b < {}{one}", format!("{one}{other}").repeat(count))
-        };
+    for (one, other) in [("a=1", " OR "), ("a=1", " AND "), ("1", "+"), ("a", "-"), ("a", "::int"), ("a", " IS NULL")] {
+        let chain =
+            |count: usize| format!("SELECT COUNT(*) FROM t WHERE b < {}{one}", format!("{one}{other}").repeat(count));
         assert!(Statement::parse(&chain(1000)).unwrap_err().to_string().contains("names and operators"), "{other}");
         let _ = Statement::parse(&chain(150));
     }
@@ -151,7 +152,10 @@ fn results_are_arithmetic_with_aggregates() {
     );
     assert_eq!((found.items.len(), found.aggregates.len(), found.keys.len()), (10, 6, 2));
     assert_eq!((&found.order[..], found.limit, found.single()), (&[(0, false), (1, false)][..], None, false));
-    assert_eq!(found.items[6].output, Output::Both(Arithmetic::Over, Box::new([Output::Aggregate(0), Output::Aggregate(4)])));
+    assert_eq!(
+        found.items[6].output,
+        Output::Both(Arithmetic::Over, Box::new([Output::Aggregate(0), Output::Aggregate(4)]))
+    );
     // Query 14: a quotient of sums, one of them over rows that CASE chooses.
     let found = results(
         "select 100.00 * sum(case when p_type like 'PROMO%' then l_extendedprice * (1 - l_discount) else 0 end) / \
