@@ -125,6 +125,10 @@ fn what_is_beyond_the_front_is_named() {
         let error = Statement::parse(text).unwrap_err().to_string();
         assert!(error.contains(wanted), "{text}: {error}");
     }
+}
+
+#[test]
+fn what_nests_is_bounded() {
     let deep = format!("SELECT COUNT(*) FROM t WHERE {}a = 1{}", "(".repeat(5000), ")".repeat(5000));
     assert!(Statement::parse(&deep).unwrap_err().to_string().contains("recursion limit"));
     // What is long and nests nothing is read; what nests is bounded, however it is written.
