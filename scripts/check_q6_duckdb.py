@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Asks DuckDB Queries 1, 6, 12, 14 of TPC-H and others on the shipped rows, and compares with tests/golden/{q6,queries}_duckdb.toml.
+"""Asks DuckDB Queries 1, 6, 12, 14 of TPC-H and others on the shipped rows: tests/golden/{q6,queries}_duckdb.toml.
 
     python3 scripts/check_q6_duckdb.py           compares, exit status 1 where they differ
     python3 scripts/check_q6_duckdb.py --bless   writes the files; queries are those that the second file has
