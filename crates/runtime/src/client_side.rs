@@ -455,7 +455,7 @@ impl Opened {
     /// Results that are exact, or too imprecise; more results than the first sharing was for.
     pub fn share(&mut self, bits: Option<u32>, results: Option<u32>) -> Result<(Vec<Flooded>, Shared)> {
         let errors = self.errors.as_ref().ok_or_else(|| Error::Refused(EXACT.into()))?;
-        if errors.len() != self.arrays.len() {
+        if errors.iter().any(|estimate| !estimate.error().is_finite()) {
             return Err(Error::Refused(COMPUTED.into()));
         }
         let before = self.ledger.shared()?;

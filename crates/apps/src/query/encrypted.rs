@@ -398,9 +398,13 @@ impl Program for Query {
         vec![array("answer", shape, answer.iter().flat_map(|row| row.values.iter().map(number)).collect())]
     }
 
-    /// The sum is in units of its bound.
+    /// The sum is in units of its bound; what is computed from several has none.
     fn unit_of(&self, array: usize) -> f64 {
-        if array == 0 { self.question.measures.first().map_or(1.0, |measure| self.unit(measure)) } else { 1.0 }
+        match (self.question.results.single(), array) {
+            (false, _) => f64::INFINITY,
+            (true, 0) => self.question.measures.first().map_or(1.0, |measure| self.unit(measure)),
+            (true, _) => 1.0,
+        }
     }
 
     fn details(&self) -> Details {
