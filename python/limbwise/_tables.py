@@ -113,8 +113,10 @@ def _found(f: dict[str, Any]) -> Rows:
         return [("integers", f"{f['compared'] - f['wrong']} of {f['compared']} as the clear twin's ({f['checked']})")]
     answer = f["answer"]
     off = f"off by {answer['relative_error']:.1e} of it"
+    table = f.get("table")
+    shown = f"{answer['decrypted']:.4f}; exact {answer['exact']}; {off}"
     return [
-        ("answer", f"{answer['decrypted']:.4f}; exact {answer['exact']}; {off}"),
+        ("answer", f"{len(table['rows'])} rows; the number that is off most is {off}" if table else shown),
         ("rows", f"{f['rows_passing']} pass; {f['wrong']} decided otherwise than in the clear"),
     ]
 

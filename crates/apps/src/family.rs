@@ -99,13 +99,49 @@ pub struct Compared {
     pub relative_error: f64,
 }
 
+/// A place in a query's answer.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Cell {
+    /// A value of a column that is grouped by.
+    Key(String),
+    Number(Compared),
+    /// A quotient by zero: the average of no rows.
+    Null(()),
+}
+
+/// A query's answer as rows.
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+pub struct AnswerTable {
+    pub columns: Vec<String>,
+    pub rows: Vec<Vec<Cell>>,
+}
+
+impl AnswerTable {
+    /// The number that is off most, of itself; 0 in an answer without rows.
+    #[must_use]
+    pub fn worst(&self) -> Compared {
+        let numbers = self.rows.iter().flatten().filter_map(|cell| match cell {
+            Cell::Number(compared) => Some(compared),
+            Cell::Key(_) | Cell::Null(()) => None,
+        });
+        let worst = numbers.max_by(|a, b| a.relative_error.total_cmp(&b.relative_error)).cloned();
+        worst.unwrap_or(Compared { decrypted: 0.0, exact: "0".into(), relative_error: 0.0 })
+    }
+}
+
 #[derive(Clone, Debug)]
 pub struct AnswerFound {
+    /// The answer; of a table, the number in it that is off most.
     pub answer: Compared,
+    /// The answer as rows, where it is more than one sum.
+    pub table: Option<AnswerTable>,
     pub rows_passing: usize,
-    /// Rows that were decided otherwise than by the clear twin.
+    /// Flags of rows that were decided otherwise than by the clear twin.
     pub wrong: usize,
     pub rows: usize,
+    /// Flags that were compared: one a row for every group and CASE.
+    pub compared: usize,
     /// Largest error of a bit that a row was multiplied with.
     pub largest_bit_error: f64,
 }
@@ -114,11 +150,15 @@ impl Family for Bridged {
     type Found = AnswerFound;
 
     fn compared(found: &AnswerFound) -> Details {
-        let AnswerFound { answer, rows_passing, wrong, rows, largest_bit_error } = found;
-        fields(json!({
-            "compared": rows, "wrong": wrong, "rows_passing": rows_passing, "answer": answer,
+        let AnswerFound { answer, table, rows_passing, wrong, compared, largest_bit_error, .. } = found;
+        let mut all = fields(json!({
+            "compared": compared, "wrong": wrong, "rows_passing": rows_passing, "answer": answer,
             "largest_bit_error": largest_bit_error,
-        }))
+        }));
+        if let Some(table) = table {
+            all.insert("table".into(), json!(table));
+        }
+        all
     }
 }
 

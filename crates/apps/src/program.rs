@@ -177,7 +177,8 @@ pub trait Program {
     /// Decrypted results as people have them. Sums of parts come alone: the first [`Self::summed`] results.
     fn arrays(&self, results: &<Self::Scheme as Scheme>::Reading) -> Vec<Array>;
 
-    /// What one unit in the slots of a result is worth in the numbers of its array.
+    /// What one unit in the slots of a result is worth in the numbers of its array; infinite for numbers that are computed
+    /// from several results, which are not shared.
     fn unit_of(&self, _array: usize) -> f64 {
         1.0
     }

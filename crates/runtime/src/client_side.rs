@@ -39,6 +39,8 @@ use std::{
 /// Longest record of where the data are.
 const MOST_DATA_BYTES: usize = 1 << 20;
 
+/// Said of an answer that a client computes from several results.
+const COMPUTED: &str = "the answer is computed from several results, and noise is derived for a result: ask one sum for each answer that is to be shared";
 /// Refused where nobody but the client can encrypt.
 const NO_PUBLIC: &str =
     "--key public: messages of TFHE are encrypted under the secret key alone; leave out the choice of a public key";
@@ -453,6 +455,9 @@ impl Opened {
     /// Results that are exact, or too imprecise; more results than the first sharing was for.
     pub fn share(&mut self, bits: Option<u32>, results: Option<u32>) -> Result<(Vec<Flooded>, Shared)> {
         let errors = self.errors.as_ref().ok_or_else(|| Error::Refused(EXACT.into()))?;
+        if errors.iter().any(|estimate| !estimate.error().is_finite()) {
+            return Err(Error::Refused(COMPUTED.into()));
+        }
         let before = self.ledger.shared()?;
         let sharing = Shared::sharing(before, bits, results);
         let count = u32::try_from(self.arrays.len()).unwrap_or(u32::MAX);

@@ -19,7 +19,7 @@ use limbwise::{
 };
 use limbwise_apps::{
     Accuracy, Family, Program,
-    family::Compared,
+    family::{AnswerTable, Compared},
     registry::{Clients, Registered},
 };
 #[cfg(feature = "client")]
@@ -480,9 +480,13 @@ pub struct BridgedPlan {
 /// A report's section of a program of TFHE and CKKS.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct BridgedRun {
+    /// The answer; of a table, the number in it that is off most.
     pub answer: Compared,
+    /// The answer as rows, where it is more than one sum.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub table: Option<AnswerTable>,
     pub rows_passing: usize,
-    /// Rows that were decided otherwise than by the clear twin.
+    /// Flags of rows that were decided otherwise than by the clear twin: one a row for every group and CASE.
     pub wrong: usize,
     /// Rows there are; the workload says it too.
     #[serde(skip)]
@@ -534,6 +538,7 @@ impl Piped for Bridged {
         let (_, found): (&Vec<BridgedValues>, _) = (of.reading, of.found);
         SchemeRun::Bridged(BridgedRun {
             answer: found.answer.clone(),
+            table: found.table.clone(),
             rows_passing: found.rows_passing,
             wrong: found.wrong,
             rows: found.rows,

@@ -1,9 +1,9 @@
 //! The client's side: the rows of a table, and the exact answer.
 
-use super::{Query, QueryError, Table, encrypted::Rows, table::Kind};
+use super::{Query, QueryError, Table, answer::Exact, encrypted::Rows};
 use crate::{
     client::{Client, Conclusion},
-    family::{AnswerFound, Compared},
+    family::AnswerFound,
     program::Details,
 };
 use limbwise::scheme::{Bridged, BridgedValues};
@@ -13,9 +13,11 @@ use limbwise::scheme::{Bridged, BridgedValues};
 pub struct QueryClient {
     program: Query,
     rows: Rows,
-    passing: Vec<bool>,
-    /// The exact answer, in units of its last digit.
-    answer: i128,
+    passing: usize,
+    /// The rows of each flag.
+    flagged: Vec<Vec<bool>>,
+    /// The exact sums.
+    sums: Vec<Exact>,
 }
 
 impl QueryClient {
@@ -26,18 +28,9 @@ impl QueryClient {
     pub fn new(program: &Query, table: &Table) -> Result<Self, QueryError> {
         let question = program.question();
         question.fits(table)?;
-        let (rows, passing, answer) = (program.rows(table)?, question.passing(table)?, question.answer(table)?);
-        Ok(Self { program: program.clone(), rows, passing, answer })
-    }
-
-    /// Compares a decrypted sum with the exact one, which is printed from integers.
-    fn compared(&self, sum: f64) -> Compared {
-        let (exact, digits) = (self.answer, self.program.question().digits());
-        let units = sum * self.program.unit();
-        let wanted = exact as f64;
-        let relative_error = (units - wanted).abs() / if exact == 0 { 1.0 } else { wanted.abs() };
-        let written = i64::try_from(exact).map_or_else(|_| exact.to_string(), |exact| Kind::Number(digits).show(exact));
-        Compared { decrypted: units * 10f64.powi(-digits.cast_signed()), exact: written, relative_error }
+        let passing = question.passing(table)?.into_iter().filter(|&row| row).count();
+        let (flagged, sums) = (question.flagged(table)?, question.exact(&question.sums(table)?));
+        Ok(Self { program: program.clone(), rows: program.rows(table)?, passing, flagged, sums })
     }
 }
 
@@ -56,19 +49,24 @@ impl Client for QueryClient {
     }
 
     fn conclude(&self, results: &Vec<BridgedValues>) -> Conclusion<Bridged> {
-        let [BridgedValues::Slots(sum), BridgedValues::Slots(bits)] = &results[..] else {
-            unreachable!("a question has two results on slots")
-        };
-        let bits = self.program.by_row(&bits[0]);
+        let (sums, bits) = self.program.read(results);
         let error = |(bit, &passes): (&f64, &bool)| (bit - f64::from(u8::from(passes))).abs();
-        let errors: Vec<f64> = bits.iter().zip(&self.passing).map(error).collect();
+        let errors = bits.iter().zip(&self.flagged).flat_map(|(bits, flags)| bits.iter().zip(flags).map(error));
+        let errors: Vec<f64> = errors.collect();
+        let question = self.program.question();
+        let (table, same_rows) = question.compared(&sums, &self.sums);
         let found = AnswerFound {
-            answer: self.compared(sum[0][0].re),
-            rows_passing: self.passing.iter().filter(|&&row| row).count(),
+            answer: table.worst(),
+            table: (!question.results.single()).then_some(table),
+            rows_passing: self.passing,
             wrong: errors.iter().filter(|&&e| e >= 0.5).count(),
-            rows: errors.len(),
+            rows: question.rows,
+            compared: errors.len(),
             largest_bit_error: errors.iter().copied().fold(0.0, f64::max),
         };
-        Conclusion { found, details: Details::new(), warnings: Vec::new() }
+        let other = "the rows of the answer are not in the exact order: two of them lie closer than the sums are exact, so \
+                     ORDER BY and LIMIT may choose another one";
+        let warnings = if same_rows { Vec::new() } else { vec![other.into()] };
+        Conclusion { found, details: Details::new(), warnings }
     }
 }

@@ -3,24 +3,33 @@
 //! A row is encrypted twice: its compared columns as digits, its summed columns as slots. All rows form one batch.
 
 use super::{
+    answer::Value,
     error::QueryError,
     field::{Field, values},
     filter::Filter,
-    question::{Question, Term},
-    table::Table,
+    question::{Measure, Question, Term},
+    revealed::Revealed,
+    table::{Kind, Table},
 };
+use crate::description::Refusal;
 use crate::program::{
     Array, Details, Evaluation, Journal, Messages, Numbers, Program, SlotsInput, State, Tfhe, fields,
 };
 use limbwise::{
     Complex64, Result,
     bridge::{BridgeError, BridgeParams, BridgePlan},
-    ckks::{Ciphertext, Estimate, Packing, Promise},
+    ckks::{Auto, Ciphertext, Estimate, Packing, Promise},
     scheme::{Bridged, BridgedCiphertext, BridgedEstimate, BridgedInput, BridgedMeans, BridgedValues},
 };
 use limbwise_device::Device;
 use serde::Serialize;
 use serde_json::json;
+
+/// Bits of a modulus that values do not use: the sign, and one that errors may carry into.
+const SIGN_AND_NOISE_BITS: f64 = 2.0;
+
+/// Most that a decrypted count may be off a whole number.
+const MOST_OFF: f64 = 0.25;
 
 /// Postprocessing of the bits before the product.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -50,6 +59,8 @@ pub struct Query {
     params: BridgeParams,
     plan: BridgePlan,
     bits: Bits,
+    /// The columns of the sums, each once, with their units.
+    summed: Vec<(Field, f64)>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -66,7 +77,7 @@ pub struct SumPrecision {
     pub bit_error: f64,
     /// Whether 3x² − 2x³ was applied to the bits.
     pub cleaned: bool,
-    /// Expected number of passing rows if each column were uniform over its domain, because the data are secret.
+    /// Expected number of its rows if each column were uniform over its domain, because the data are secret.
     pub rows_expected: f64,
     /// Relative standard deviation of the sum from CKKS arithmetic, including encryption of the columns.
     pub arithmetic_error: f64,
@@ -75,36 +86,21 @@ pub struct SumPrecision {
     pub sum_relative_error: f64,
 }
 
-/// What the server is told of an encrypted column, beside the query and the number of rows.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Told {
-    pub column: String,
-    /// Its domain in words: the least and the largest value, or the texts.
-    pub values: String,
-}
-
-impl Told {
-    fn of(field: &Field) -> Self {
-        let [low, high] = [field.low, field.high].map(|end| field.show(end));
-        let values = match field.categories.len() {
-            0 => format!("{low} to {high}"),
-            1..=8 => field.categories.join(", "),
-            count => format!("{count} texts from {low} to {high}"),
-        };
-        Self { column: field.name.clone(), values }
-    }
-}
-
 impl SumPrecision {
-    fn of(program: &Query, [bits, sum]: [Estimate; 2]) -> Self {
+    /// Of the sum that is off most.
+    fn of(program: &Query, sums: &[Estimate], bits: &[Estimate]) -> Option<Self> {
         let question = program.question();
         let rows = question.rows as f64;
-        let rows_expected = rows * question.condition.share(&question.compared);
-        let bit_error = bits.error();
-        let arithmetic_error = sum.error() / (rows_expected * program.mean()).max(f64::MIN_POSITIVE);
-        let sum_relative_error = rows * bit_error / rows_expected + arithmetic_error;
-        let cleaned = program.bits() == Bits::Cleaned;
-        Self { bit_error, cleaned, rows_expected, arithmetic_error, sum_relative_error }
+        let of = |(measure, sum): (&Measure, &Estimate)| {
+            let rows_expected = rows * question.flags[measure.flag].share(&question.compared);
+            let bit_error = bits.get(measure.flag).map_or(0.0, |bits| bits.error());
+            let arithmetic_error = sum.error() / (rows_expected * program.mean(measure)).max(f64::MIN_POSITIVE);
+            let sum_relative_error = rows * bit_error / rows_expected + arithmetic_error;
+            let cleaned = program.bits() == Bits::Cleaned;
+            Self { bit_error, cleaned, rows_expected, arithmetic_error, sum_relative_error }
+        };
+        let all = question.measures.iter().zip(sums).map(of);
+        all.max_by(|a, b| a.sum_relative_error.total_cmp(&b.sum_relative_error))
     }
 }
 
@@ -140,15 +136,26 @@ impl Query {
         }
         let filter = Filter::new(&question, params.tfhe())?;
         // The product of the columns is computed while the bits are cleaned.
-        let product = question.terms.len();
+        let product = question.measures.iter().map(|measure| measure.terms.len()).max().unwrap_or(0);
         let levels = |bits: Bits| bits.levels().max(product.saturating_sub(1)) + product.min(1);
-        let bits = if levels(Bits::Cleaned) <= left { Bits::Cleaned } else { Bits::AsConverted };
+        // A sum over all rows must fit into the modulus that is left.
+        let got = (question.rows as f64).log2();
+        let room = |levels: usize| {
+            let level = left - levels;
+            params.ckks().log_modulus(level) - params.ckks().scale(level).log2() - SIGN_AND_NOISE_BITS
+        };
+        let fits = |bits: &Bits| levels(*bits) <= left && got <= room(levels(*bits));
+        let bits = [Bits::Cleaned, Bits::AsConverted].into_iter().find(fits).unwrap_or(Bits::AsConverted);
         let levels = levels(bits);
         if levels > left {
             return Err(limbwise::Error::from(BridgeError::Levels { wanted: levels, left }).into());
         }
+        if !fits(&bits) {
+            return Err(QueryError::SumRoom { rows: question.rows, got, most: room(levels) });
+        }
         let plan = BridgePlan { levels, ..BridgePlan::fastest(question.rows.next_power_of_two()) };
-        Ok(Self { name, question, filter, params: params.clone(), plan, bits })
+        let summed = question.summed();
+        Ok(Self { name, question, filter, params: params.clone(), plan, bits, summed })
     }
 
     pub fn bits(&self) -> Bits {
@@ -174,39 +181,50 @@ impl Query {
 
     pub fn columns(&self) -> Vec<SlotsInput> {
         let ckks = self.params.ckks();
-        // The exact level at which the product of the columns meets the bits.
-        let above = self.question.terms.len().saturating_sub(1);
+        // The exact level at which the largest product of the columns meets the bits.
+        let above =
+            self.question.measures.iter().map(|measure| measure.terms.len()).max().unwrap_or(0).saturating_sub(1);
         let level = ckks.user_level().min(ckks.user_level() - self.bits.levels() + above);
         let packing = Packing { slots: self.plan.slots, level, scale: ckks.scale(level) };
-        let input = |term: &Term| SlotsInput {
-            name: term.field.name.clone(),
+        let input = |(field, _): &(Field, f64)| SlotsInput {
+            name: field.name.clone(),
             batch: 1,
             packing,
             bounds: Promise { magnitude: 1.0, peak: 1.0, real: true },
         };
-        self.question.terms.iter().map(input).collect()
+        self.summed.iter().map(input).collect()
     }
 
-    /// Weight of one unit of the sum, in units of the answer's last digit.
-    pub fn unit(&self) -> f64 {
-        self.question.terms.iter().map(|t| t.bound() as f64).product()
+    /// Number of a factor's column among the summed ones, and its unit.
+    fn column(&self, term: &Term) -> (usize, f64) {
+        let at = self.summed.iter().position(|(field, _)| *field == term.field).expect("every term's column is summed");
+        (at, self.summed[at].1)
+    }
+
+    /// What one unit in the slots of a measure is worth.
+    pub fn unit(&self, measure: &Measure) -> f64 {
+        measure.terms.iter().map(|term| self.column(term).1).product()
     }
 
     /// Expected contribution of a row, in [`Self::unit`], if each column were uniform over its domain.
-    pub fn mean(&self) -> f64 {
-        let ends = |t: &Term| [t.field.low, t.field.high].map(|cell| t.value(cell) as f64 / t.bound() as f64);
-        self.question.terms.iter().map(|t| ends(t).iter().sum::<f64>().abs() / 2.0).product()
+    pub fn mean(&self, measure: &Measure) -> f64 {
+        let ends = |t: &Term| {
+            let unit = self.column(t).1 * 10f64.powi(t.digits.cast_signed());
+            [t.field.low, t.field.high].map(|cell| t.value(cell) as f64 / unit)
+        };
+        measure.terms.iter().map(|t| ends(t).iter().sum::<f64>().abs() / 2.0).product()
     }
 
     pub fn rows(&self, table: &Table) -> Result<Rows, QueryError> {
         let compared =
             self.question.compared.iter().map(|field| values(field, table)).collect::<Result<Vec<_>, _>>()?;
         let compared: Vec<&[i64]> = compared.iter().map(Vec::as_slice).collect();
-        let column = |term: &Term| {
-            let share = |&cell: &i64| (cell * term.finer()) as f64 / term.bound() as f64;
-            Ok(self.plan.arranged(&values(&term.field, table)?.iter().map(share).collect::<Vec<f64>>()))
+        let column = |(field, unit): &(Field, f64)| {
+            let Kind::Number(digits) = field.kind else { unreachable!("sums are of numbers") };
+            let share = |&cell: &i64| cell as f64 / 10f64.powi(digits.cast_signed()) / unit;
+            Ok(self.plan.arranged(&values(field, table)?.iter().map(share).collect::<Vec<f64>>()))
         };
-        let columns = self.question.terms.iter().map(column).collect::<Result<_, QueryError>>()?;
+        let columns = self.summed.iter().map(column).collect::<Result<_, QueryError>>()?;
         Ok(Rows { digits: self.filter.inputs(&compared), columns })
     }
 
@@ -216,6 +234,45 @@ impl Query {
     /// If there are fewer slots than the bridge has.
     pub fn by_row(&self, slots: &[Complex64]) -> Vec<f64> {
         (0..self.question.rows).map(|row| slots[self.plan.slot_of(row)].re).collect()
+    }
+
+    /// Decrypted sums as numbers, counts as whole ones, and the bits of each flag in the order of the rows.
+    pub fn read(&self, results: &[BridgedValues]) -> (Vec<f64>, Vec<Vec<f64>>) {
+        let slots = |values: &BridgedValues| match values {
+            BridgedValues::Slots(slots) => slots[0].clone(),
+            BridgedValues::Messages(_) => unreachable!("results of a query are on slots"),
+        };
+        let sum = |(measure, values): (&Measure, &BridgedValues)| {
+            let sum = slots(values)[0].re * self.unit(measure);
+            if measure.terms.is_empty() && !self.question.results.single() { sum.round() } else { sum }
+        };
+        let measures = &self.question.measures;
+        let sums = measures.iter().zip(results).map(sum).collect();
+        (sums, results.iter().skip(measures.len()).map(|bits| self.by_row(&slots(bits))).collect())
+    }
+
+    /// The products of columns that measures sum, each once.
+    fn product<D: Device>(
+        &self,
+        auto: &Auto<'_, D>,
+        columns: &[Ciphertext<D>],
+        terms: &[Term],
+    ) -> Result<Option<Ciphertext<D>>> {
+        let mut product: Option<Ciphertext<D>> = None;
+        for term in terms {
+            let (column, unit) = self.column(term);
+            let column = &columns[column];
+            let factor = if term.sign < 0 { auto.eval.negate(column) } else { column.clone() };
+            let factor = match term.constant {
+                0 => factor,
+                constant => auto.add_scalar(&factor, constant as f64 / 10f64.powi(term.digits.cast_signed()) / unit),
+            };
+            product = Some(match product {
+                None => factor,
+                Some(product) => auto.mul(&product, &factor)?,
+            });
+        }
+        Ok(product)
     }
 }
 
@@ -243,8 +300,8 @@ impl Program for Query {
         self.plan
     }
 
-    /// Filter, bridge, sum. Returns the sum in every slot, in units of [`Query::unit`], and the bits that rows were
-    /// multiplied by, in the order of [`Query::by_row`]. The journal keeps the state of the filter, which takes most of
+    /// Filter; then for each flag bridge and sums. Returns each measure in every slot, in units of [`Query::unit`], and the
+    /// bits of each flag in the order of [`Query::by_row`]. The journal keeps the state of the filter, which takes most of
     /// the time.
     fn evaluate<D: Device>(&self, on: Evaluation<'_, '_, D, Bridged>) -> Result<Vec<BridgedCiphertext<D>>> {
         let Evaluation { means, inputs, observer, journal } = on;
@@ -257,71 +314,115 @@ impl Program for Query {
             }
         }
         let asked = self.filter.evaluate(*tfhe, &digits, observer, &mut Filtering(journal))?;
-        observer.step("selection", self.filter.steps() - 1, self.filter.steps());
-        let flags = tfhe.flags(&asked, |message| self.filter.accepts(message))?;
-        observer.step("bridge", 0, 1);
-        let mut bits = bridge.to_slots(auto, &flags)?;
-        if self.bits == Bits::Cleaned {
-            bits = bridge.clean(auto, &bits)?;
+        let (flags, measures) = (asked.len(), &self.question.measures);
+        let mut products: Vec<(&[Term], Option<Ciphertext<D>>)> = Vec::new();
+        let (mut sums, mut all_bits): (Vec<_>, Vec<_>) = (measures.iter().map(|_| None).collect(), Vec::new());
+        for (flag, met) in asked.iter().enumerate() {
+            observer.step("selection", self.filter.steps() - flags + flag, self.filter.steps());
+            let set = tfhe.flags(met, |message| self.filter.accepts(flag, message))?;
+            observer.step("bridge", flag, flags);
+            let mut bits = bridge.to_slots(auto, &set)?;
+            if self.bits == Bits::Cleaned {
+                bits = bridge.clean(auto, &bits)?;
+            }
+            observer.step("sum", flag, flags);
+            let _region = auto.eval.device().region("sum", 0);
+            for (number, measure) in measures.iter().enumerate().filter(|(_, measure)| measure.flag == flag) {
+                let terms = &measure.terms[..];
+                if !products.iter().any(|(known, _)| *known == terms) {
+                    products.push((terms, self.product(auto, &columns, terms)?));
+                }
+                let product =
+                    products.iter().find(|(known, _)| *known == terms).and_then(|(_, product)| product.as_ref());
+                let passing = match product {
+                    None => bits.clone(),
+                    Some(product) => auto.mul(product, &bits)?,
+                };
+                sums[number] = Some(BridgedCiphertext::Slots(auto.inner_sum(&passing, 1, self.plan.slots)?));
+            }
+            all_bits.push(BridgedCiphertext::Slots(bits));
         }
-        observer.step("sum", 0, 1);
-        let _region = auto.eval.device().region("sum", 0);
-        let mut product: Option<Ciphertext<D>> = None;
-        for (term, column) in self.question.terms.iter().zip(&columns) {
-            let factor = if term.sign < 0 { auto.eval.negate(column) } else { column.clone() };
-            let factor = match term.constant {
-                0 => factor,
-                constant => auto.add_scalar(&factor, constant as f64 / term.bound() as f64),
-            };
-            product = Some(match product {
-                None => factor,
-                Some(product) => auto.mul(&product, &factor)?,
-            });
-        }
-        let passing = match product {
-            None => bits.clone(),
-            Some(product) => auto.mul(&product, &bits)?,
-        };
-        let sum = auto.inner_sum(&passing, 1, self.plan.slots)?;
-        Ok(vec![BridgedCiphertext::Slots(sum), BridgedCiphertext::Slots(bits)])
+        Ok(sums.into_iter().flatten().chain(all_bits).collect())
     }
 
     fn results(&self) -> usize {
-        2
+        self.question.measures.len() + self.filter.flags()
     }
 
     fn summed(&self) -> usize {
-        1
+        if self.question.results.single() { 1 } else { 0 }
     }
 
-    /// The answer, and for each row the bit that it was multiplied by.
+    /// A count is a whole number; and an average is of some rows, where it is all that is asked.
+    fn admits(&self, results: &Vec<BridgedValues>) -> std::result::Result<(), Refusal> {
+        if self.question.results.single() {
+            return Ok(());
+        }
+        let counts = self.question.measures.iter().zip(results).filter(|(measure, _)| measure.terms.is_empty());
+        for (_, values) in counts {
+            let BridgedValues::Slots(slots) = values else { continue };
+            let got = slots[0][0].re;
+            let off = (got - got.round()).abs();
+            let kept = off < MOST_OFF;
+            if !kept {
+                return Err(QueryError::Count { got }.into());
+            }
+        }
+        let (sums, _) = self.read(results);
+        let rows = self.question.answer(&sums);
+        match (&rows[..], self.question.keys.is_empty()) {
+            ([row], true) if row.values.contains(&Value::Null) => Err(QueryError::NoQuotient.into()),
+            _ => Ok(()),
+        }
+    }
+
+    /// The answer, and for each row the bit that it was multiplied by, where the answer is one sum. Else the answer's
+    /// rows, texts by their places in their columns' lists.
     fn arrays(&self, results: &Vec<BridgedValues>) -> Vec<Array> {
-        let [BridgedValues::Slots(sum), others @ ..] = &results[..] else { return Vec::new() };
-        let digits = self.question.digits().cast_signed();
-        let answer = sum[0][0].re * self.unit() * 10f64.powi(-digits);
-        let answer =
-            Array { name: "answer".into(), shape: vec![1], values: vec![answer.into()], numbers: Numbers::Real };
-        let Some(BridgedValues::Slots(bits)) = others.first() else { return vec![answer] };
-        let rows = self.by_row(&bits[0]).into_iter().map(Complex64::from).collect();
-        let rows = Array { name: "rows".into(), shape: vec![self.question.rows], values: rows, numbers: Numbers::Real };
-        vec![answer, rows]
+        let (sums, bits) = self.read(results);
+        let array = |name: &str, shape, values: Vec<f64>| {
+            let values = values.into_iter().map(Complex64::from).collect();
+            Array { name: name.into(), shape, values, numbers: Numbers::Real }
+        };
+        if self.question.results.single() {
+            let rows = bits.into_iter().map(|bits| array("rows", vec![self.question.rows], bits));
+            return std::iter::once(array("answer", vec![1], sums)).chain(rows).collect();
+        }
+        let answer = self.question.answer(&sums);
+        let number = |value: &Value<f64>| match value {
+            Value::Key(key, value) => self.question.as_number(*key, *value),
+            Value::Number(number) => *number,
+            Value::Null => f64::NAN,
+        };
+        let shape = vec![answer.len(), self.question.results.items.len()];
+        vec![array("answer", shape, answer.iter().flat_map(|row| row.values.iter().map(number)).collect())]
     }
 
-    /// The sum is in units of its bound.
+    /// The sum is in units of its bound; what is computed from several has none.
     fn unit_of(&self, array: usize) -> f64 {
-        let digits = self.question.digits().cast_signed();
-        if array == 0 { self.unit() * 10f64.powi(-digits) } else { 1.0 }
+        match (self.question.results.single(), array) {
+            (false, _) => f64::INFINITY,
+            (true, 0) => self.question.measures.first().map_or(1.0, |measure| self.unit(measure)),
+            (true, _) => 1.0,
+        }
     }
 
     fn details(&self) -> Details {
         let question = &self.question;
-        let told: Vec<Told> = question.fields().iter().map(Told::of).collect();
-        fields(json!({ "sql": question.sql, "rows": question.rows, "told": told, "filter": self.filter.summary() }))
+        fields(json!({
+            "revealed": Revealed::of(self), "sql": question.sql, "rows": question.rows, "filter": self.filter.summary(),
+        }))
     }
 
     fn expected(&self, results: &[BridgedEstimate]) -> Details {
-        let [BridgedEstimate::Slots(sum), BridgedEstimate::Slots(bits)] = results else { return Details::new() };
-        fields(json!({ "precision": SumPrecision::of(self, [bits.estimate, sum.estimate]) }))
+        let slots = |result: &BridgedEstimate| match result {
+            BridgedEstimate::Slots(slots) => Some(slots.estimate),
+            BridgedEstimate::Messages(_) => None,
+        };
+        let all: Vec<Estimate> = results.iter().filter_map(slots).collect();
+        let (sums, bits) = all.split_at(self.question.measures.len().min(all.len()));
+        SumPrecision::of(self, sums, bits)
+            .map_or_else(Details::new, |precision| fields(json!({ "precision": precision })))
     }
 
     fn timed(&self, steps: &[(&str, f64)]) -> Details {

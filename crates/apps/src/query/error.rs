@@ -3,8 +3,10 @@
 use crate::data::DataError;
 
 /// The supported SQL, as text for users.
-const SUPPORTED: &str = "wanted SELECT SUM(a * b) or COUNT(*) FROM table WHERE conditions joined by AND, OR and NOT, each \
-                         comparing a column with constants (=, <>, <, <=, >, >=, BETWEEN, IN, LIKE 'prefix%')";
+const SUPPORTED: &str = "wanted SELECT with COUNT(*), SUM(a * b), AVG(a), SUM(CASE WHEN ... THEN a ELSE 0 END) FROM table \
+                         [JOIN table ON a = b] WHERE conditions joined by AND, OR and NOT, each comparing a column with \
+                         constants or a column (=, <>, <, <=, >, >=, BETWEEN, IN, LIKE 'prefix%') [GROUP BY columns] \
+                         [ORDER BY results] [LIMIT count]";
 
 /// An unsupported query, or data that do not fit a query.
 #[derive(Debug, thiserror::Error)]
@@ -49,6 +51,26 @@ pub enum QueryError {
         "column {name}: {low} to {high} takes {bits} bits, comparisons have at most {most}: narrow it (--domain {name}=LOW..HIGH)"
     )]
     TooWide { name: String, low: String, high: String, bits: u32, most: u32 },
+    #[error(
+        "GROUP BY {names}: the known values make {got} groups, at most {most} are asked at once: declare fewer values (--domain {names}=A|B|C, or LOW..HIGH), or group by fewer columns"
+    )]
+    Groups { names: String, got: u128, most: usize },
+    #[error(
+        "the sum of {names} over {rows} rows may take {bits:.0} bits in its smallest unit, at most {most:.0} are taken: narrow the domains (--domain), or sum fewer rows (--rows)"
+    )]
+    SumRange { names: String, rows: usize, bits: f64, most: f64 },
+    #[error(
+        "a sum over {rows} rows may be {got:.1} bits above one unit, the modulus that is left behind its product holds {most:.1}: sum fewer rows (--rows), or a product of fewer factors"
+    )]
+    SumRoom { rows: usize, got: f64, most: f64 },
+    #[error(
+        "a count decrypts to {got:.3}, which is no whole number: the results are damaged, or too imprecise (compare the plan's bits)"
+    )]
+    Count { got: f64 },
+    #[error("the tables are not joined: {problem}")]
+    Join { problem: String },
+    #[error("no row passes, so an average or quotient is divided by zero: ask COUNT(*) beside it, or other conditions")]
+    NoQuotient,
     #[error("{rows} rows: a query takes 1 to {most} (--rows takes the first so many)")]
     Rows { rows: usize, most: usize },
     #[error(

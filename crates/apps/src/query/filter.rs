@@ -4,14 +4,16 @@
 //! that of the low end, that of the high end, or that of both; or the outcome is already decided. The state takes two bits,
 //! and the rest of the message space holds a digit. The first digit needs no state and fills the space. The automaton ends
 //! early if its state is decided. A set of several ranges is one automaton if four states suffice, and else the OR of
-//! several. Bits are joined by sums: a table tells whether all are set, or any. Tables, rotations and failure probability
-//! follow from the query and the column widths.
+//! several. Bits are joined by sums: a table tells whether all are set, or any. Several conditions (of groups, of CASE)
+//! share the steps that they have in common. Tables, rotations and failure probability follow from the query and the
+//! column widths.
 
 use super::{condition::Cond, error::QueryError, field::Field, question::Question, set::Set};
 use crate::program::{Journal, Observer, State, Tfhe};
 use limbwise::tfhe::{Ciphertext, Evaluator, Table, TfheParams};
-use limbwise_device::Device;
+use limbwise_device::{Device, OpenRegion};
 use serde::Serialize;
+use std::collections::HashMap;
 
 const STATE_BITS: u32 = 2;
 /// Most bootstrappings of a row. A list of values beyond it would take minutes a row.
@@ -29,19 +31,27 @@ pub struct ColumnDigits {
     pub digits: Vec<u32>,
 }
 
-/// A step of the filter. States and bits lie on a stack.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A step of the filter. Its result is a bit or a state, which later steps name by the step's number.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Step {
     /// Meets a digit with the state before it, if it is not the first. The table's input is state · 2^bits + digit.
-    Digit { column: usize, at: usize, table: Vec<u64> },
-    /// Adds so many bits.
-    Join { count: usize, table: Vec<u64> },
+    Digit { column: usize, at: usize, before: Option<usize>, table: Vec<u64> },
+    /// Adds bits.
+    Join { of: Vec<usize>, table: Vec<u64> },
 }
 
 impl Step {
     fn table(&self) -> &[u64] {
         match self {
             Self::Digit { table, .. } | Self::Join { table, .. } => table,
+        }
+    }
+
+    /// The steps whose results it takes.
+    fn takes(&self) -> &[usize] {
+        match self {
+            Self::Digit { before, .. } => before.as_slice(),
+            Self::Join { of, .. } => of,
         }
     }
 }
@@ -92,12 +102,14 @@ fn automaton(set: &Set, bits: u32, digits: &[u32]) -> Option<Vec<Vec<u64>>> {
     Some(tables)
 }
 
-/// The filter of a query: all tests, and how their bits are joined.
+/// The filter of a query: the tests of all its flags, and how their bits are joined.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Filter {
     columns: Vec<ColumnDigits>,
-    /// In their order; the last one's table is the caller's to apply.
+    /// In their order.
     steps: Vec<Step>,
+    /// The last step of each flag, whose table is the caller's to apply.
+    flags: Vec<Step>,
     rows: usize,
 }
 
@@ -117,18 +129,30 @@ pub struct ColumnSummary {
     pub bootstrappings: usize,
 }
 
-/// Lays a condition out as steps.
+/// Lays conditions out as steps.
 struct Layout<'a> {
     fields: &'a [Field],
     space_bits: u32,
     /// Most bits that are added: their norm and their number are bounded.
     most: usize,
     steps: Vec<Step>,
+    /// The number of each step.
+    numbers: HashMap<Step, usize>,
 }
 
 impl Layout<'_> {
-    /// Leaves the bit of a condition on the stack.
-    fn push(&mut self, cond: &Cond) {
+    /// The number of a step's result; a step that is there already is not done again.
+    fn done(&mut self, step: Step) -> usize {
+        let next = self.steps.len();
+        let number = *self.numbers.entry(step.clone()).or_insert(next);
+        if number == next {
+            self.steps.push(step);
+        }
+        number
+    }
+
+    /// The last step of a condition.
+    fn last(&mut self, cond: &Cond) -> Step {
         match cond {
             Cond::In { column, set } => self.test(*column, set),
             Cond::All(of) => self.join(of, |sum, count| sum == count),
@@ -136,28 +160,38 @@ impl Layout<'_> {
         }
     }
 
-    /// Joins the bits of conditions, in groups where there are too many.
-    fn join(&mut self, of: &[Cond], passes: fn(usize, usize) -> bool) {
-        let mut waiting = 0;
-        for (at, cond) in of.iter().enumerate() {
-            self.push(cond);
-            waiting += 1;
-            if waiting == self.most && at + 1 < of.len() {
-                self.sum(waiting, passes);
-                waiting = 1;
+    /// Joins the bits of conditions.
+    fn join(&mut self, of: &[Cond], passes: fn(usize, usize) -> bool) -> Step {
+        self.sum(of, Self::last, [passes; 2])
+    }
+
+    /// Joins bits: in groups by the first rule where there are too many, and by the other in the end.
+    fn sum<T>(
+        &mut self,
+        of: &[T],
+        last: impl Fn(&mut Self, &T) -> Step,
+        [within, passes]: [fn(usize, usize) -> bool; 2],
+    ) -> Step {
+        let table = |count: usize, passes: fn(usize, usize) -> bool| {
+            (0..=count).map(|sum| u64::from(passes(sum, count))).collect::<Vec<u64>>()
+        };
+        if let [only] = of {
+            return last(self, only);
+        }
+        let mut bits: Vec<usize> = Vec::new();
+        for (at, one) in of.iter().enumerate() {
+            let step = last(self, one);
+            bits.push(self.done(step));
+            if bits.len() == self.most && at + 1 < of.len() {
+                let table = table(bits.len(), within);
+                let joined = Step::Join { of: std::mem::take(&mut bits), table };
+                bits.push(self.done(joined));
             }
         }
-        self.sum(waiting, passes);
+        Step::Join { table: table(bits.len(), passes), of: bits }
     }
 
-    fn sum(&mut self, count: usize, passes: fn(usize, usize) -> bool) {
-        if count > 1 {
-            let table = (0..=count).map(|sum| u64::from(passes(sum, count))).collect();
-            self.steps.push(Step::Join { count, table });
-        }
-    }
-
-    fn test(&mut self, column: usize, set: &Set) {
+    fn test(&mut self, column: usize, set: &Set) -> Step {
         let field = &self.fields[column];
         let bits = field.bits();
         let digits = digits(bits, self.space_bits);
@@ -189,23 +223,22 @@ impl Layout<'_> {
             true => (outside, |sum, _| sum == 0),
             false => (within, |sum, _| sum > 0),
         };
-        let inner: fn(usize, usize) -> bool = |sum, _| sum > 0;
-        let (count, none) = (groups.len(), passes(0, 1));
+        let none = passes(0, 1);
         if let ([tables], true) = (&mut groups[..], none) {
             // A single automaton of the complement: its last table turned round.
             tables.last_mut().into_iter().flatten().for_each(|bit| *bit = 1 - *bit);
         }
-        let mut waiting = 0;
-        for (number, tables) in groups.into_iter().enumerate() {
-            let steps = tables.into_iter().enumerate().map(|(at, table)| Step::Digit { column, at, table });
-            self.steps.extend(steps);
-            waiting += 1;
-            if waiting == self.most && number + 1 < count {
-                self.sum(waiting, inner);
-                waiting = 1;
-            }
+        self.sum(&groups, |layout, tables| layout.chain(column, tables), [|sum, _| sum > 0, passes])
+    }
+
+    /// The last step of an automaton.
+    fn chain(&mut self, column: usize, tables: &[Vec<u64>]) -> Step {
+        let mut last: Option<Step> = None;
+        for (at, table) in tables.iter().enumerate() {
+            let before = last.take().map(|step| self.done(step));
+            last = Some(Step::Digit { column, at, before, table: table.clone() });
         }
-        self.sum(waiting, passes);
+        last.expect("an automaton has a table")
     }
 }
 
@@ -223,36 +256,41 @@ impl Filter {
             return Err(QueryError::Bits { bits });
         }
         let most = (1..params.table_len()).take_while(|&n| (n as f64).sqrt() <= literal.norm).count();
-        Self::laid_out(&question.condition, &question.compared, (bits, most), question.rows)
+        Self::laid_out(&question.flags, &question.compared, (bits, most), question.rows)
     }
 
     fn laid_out(
-        condition: &Cond,
+        flags: &[Cond],
         fields: &[Field],
         (space_bits, most): (u32, usize),
         rows: usize,
     ) -> Result<Self, QueryError> {
-        let mut layout = Layout { fields, space_bits, most, steps: Vec::new() };
-        layout.push(condition);
+        let mut layout = Layout { fields, space_bits, most, steps: Vec::new(), numbers: HashMap::new() };
+        let flags: Vec<Step> = flags.iter().map(|cond| layout.last(cond)).collect();
         let steps = layout.steps;
-        if steps.len() > MOST_STEPS {
-            return Err(QueryError::Steps { got: steps.len(), most: MOST_STEPS });
+        let got = steps.len() + flags.len();
+        if got > MOST_STEPS {
+            return Err(QueryError::Steps { got, most: MOST_STEPS });
         }
         let column = |(number, field): (usize, &Field)| {
             let looked_at = |step: &Step| match step {
                 Step::Digit { column, at, .. } if *column == number => Some(at + 1),
                 _ => None,
             };
-            let used = steps.iter().filter_map(looked_at).max().unwrap_or(0);
+            let used = steps.iter().chain(&flags).filter_map(looked_at).max().unwrap_or(0);
             let digits = digits(field.bits(), space_bits)[..used].to_vec();
             ColumnDigits { column: field.name.clone(), offset: field.low, bits: field.bits(), digits }
         };
-        Ok(Self { columns: fields.iter().enumerate().map(column).collect(), steps, rows })
+        Ok(Self { columns: fields.iter().enumerate().map(column).collect(), steps, flags, rows })
     }
 
-    /// Bootstrappings of a row, the flag's among them.
+    /// Bootstrappings of a row, the flags' among them.
     pub fn steps(&self) -> usize {
-        self.steps.len()
+        self.steps.len() + self.flags.len()
+    }
+
+    pub fn flags(&self) -> usize {
+        self.flags.len()
     }
 
     pub fn columns(&self) -> &[ColumnDigits] {
@@ -262,7 +300,7 @@ impl Filter {
     pub fn summary(&self) -> FilterSummary {
         let column = |(number, column): (usize, &ColumnDigits)| {
             let own = |step: &&Step| matches!(step, Step::Digit { column, .. } if *column == number);
-            let bootstrappings = self.steps.iter().filter(own).count();
+            let bootstrappings = self.steps.iter().chain(&self.flags).filter(own).count();
             ColumnSummary { name: column.column.clone(), bits: column.bits, bootstrappings }
         };
         let columns = self.columns.iter().enumerate().map(column).collect();
@@ -293,48 +331,45 @@ impl Filter {
         self.columns[..column].iter().map(|c| c.digits.len()).sum::<usize>() + at
     }
 
-    /// Whether each row passes, by the same tables on clear digits.
+    /// The flags of each row, by the same tables on clear digits.
     ///
     /// # Panics
     /// If the digits do not match [`Self::inputs`].
-    pub fn clear(&self, inputs: &[Vec<u64>]) -> Vec<bool> {
+    pub fn clear(&self, inputs: &[Vec<u64>]) -> Vec<Vec<bool>> {
         let row = |row: usize| {
-            let mut stack: Vec<u64> = Vec::new();
-            for step in &self.steps {
+            let mut results: Vec<u64> = Vec::new();
+            let after = |step: &Step, results: &[u64]| {
                 let met = match step {
-                    Step::Digit { column, at, .. } => {
-                        let digit = inputs[self.input(*column, *at)][row];
-                        let state = if *at == 0 { 0 } else { stack.pop().expect("a state before this digit") };
-                        state << self.columns[*column].digits[*at] | digit
+                    Step::Digit { column, at, before, .. } => {
+                        let state = before.map_or(0, |before| results[before]);
+                        state << self.columns[*column].digits[*at] | inputs[self.input(*column, *at)][row]
                     }
-                    Step::Join { count, .. } => stack.split_off(stack.len() - count).iter().sum(),
+                    Step::Join { of, .. } => of.iter().map(|&bit| results[bit]).sum(),
                 };
-                stack.push(step.table()[usize::try_from(met).expect("a message")]);
+                step.table()[usize::try_from(met).expect("a message")]
+            };
+            for step in &self.steps {
+                results.push(after(step, &results));
             }
-            stack == [1]
+            self.flags.iter().map(|flag| after(flag, &results) == 1).collect::<Vec<bool>>()
         };
-        (0..self.rows).map(row).collect()
+        let rows: Vec<Vec<bool>> = (0..self.rows).map(row).collect();
+        (0..self.flags.len()).map(|flag| rows.iter().map(|row| row[flag]).collect()).collect()
     }
 
-    /// Whether a message of [`Self::evaluate`] means that the row passes: the last table says so.
-    pub fn accepts(&self, message: u64) -> bool {
-        let last = self.steps.last().map_or(&[][..], Step::table);
-        usize::try_from(message).is_ok_and(|at| last.get(at) == Some(&1))
+    /// Whether a message of [`Self::evaluate`] sets this flag: its table says so.
+    pub fn accepts(&self, flag: usize, message: u64) -> bool {
+        usize::try_from(message).is_ok_and(|at| self.flags[flag].table().get(at) == Some(&1))
     }
 
-    /// Number of ciphertexts in the state after so many steps: bits that wait to be joined, and the state of the current
-    /// column.
-    fn kept(&self, steps: usize) -> usize {
-        self.steps[..steps].iter().fold(0, |kept, step| match step {
-            Step::Digit { at: 0, .. } => kept + 1,
-            Step::Digit { .. } => kept,
-            Step::Join { count, .. } => kept + 1 - count,
-        })
+    /// The results that are still needed after so many steps, in the order of the steps.
+    fn kept(&self, steps: usize) -> Vec<usize> {
+        let later = || self.steps[steps..].iter().chain(&self.flags);
+        (0..steps).filter(|number| later().any(|step| step.takes().contains(number))).collect()
     }
 
-    /// The encrypted filter without its last table, which the caller derives from [`Self::accepts`]. All rows form one
-    /// batch, and each step is one bootstrapping of it. The journal keeps bits that wait and the state of the current
-    /// column.
+    /// The encrypted filter without the tables of the flags, which the caller derives from [`Self::accepts`]. All rows form
+    /// one batch, and each step is one bootstrapping of it. The journal keeps the results that are still needed.
     ///
     /// # Panics
     /// If there are fewer inputs than digits.
@@ -344,48 +379,63 @@ impl Filter {
         inputs: &[Ciphertext<D>],
         observer: &mut dyn Observer,
         journal: &mut dyn Journal<D, Tfhe>,
-    ) -> limbwise::Result<Ciphertext<D>> {
+    ) -> limbwise::Result<Vec<Ciphertext<D>>> {
         let start = State { step: 0, ciphertexts: Vec::new(), numbers: Vec::new() };
-        let mut state: State<D, Tfhe> = journal.resume()?.unwrap_or(start);
-        let total = self.steps();
-        if state.step >= total || state.ciphertexts.len() != self.kept(state.step) {
+        let State { step: begun, ciphertexts, .. }: State<D, Tfhe> = journal.resume()?.unwrap_or(start);
+        if begun > self.steps.len() || ciphertexts.len() != self.kept(begun).len() {
             return Err(limbwise::Error::State);
         }
-        for (done, step) in self.steps.iter().enumerate().skip(state.step) {
-            let (met, name) = match step {
-                Step::Digit { column, at, .. } => {
-                    let _region = eval.device().region("range test", index(*column));
-                    let (of, digit) = (&self.columns[*column], &inputs[self.input(*column, *at)]);
-                    let met = match at {
-                        0 => digit.clone(),
-                        _ => {
-                            let before = state.ciphertexts.pop().expect("a state before this digit");
-                            eval.add(&eval.scale(&before, 1 << of.digits[*at]), digit)?
-                        }
-                    };
-                    (met, format!("compare {}", of.column))
-                }
-                Step::Join { count, .. } => {
-                    let mut bits = state.ciphertexts.drain(state.ciphertexts.len() - count..);
-                    let first = bits.next().expect("a bit a test");
-                    (bits.try_fold(first, |sum, bit| eval.add(&sum, &bit))?, "selection".into())
-                }
+        let mut results: Vec<Option<Ciphertext<D>>> = vec![None; self.steps.len()];
+        self.kept(begun).into_iter().zip(ciphertexts).for_each(|(number, result)| results[number] = Some(result));
+        for (number, step) in self.steps.iter().enumerate().skip(begun) {
+            let name = match step {
+                Step::Digit { column, .. } => format!("compare {}", self.columns[*column].column),
+                Step::Join { .. } => "selection".into(),
             };
-            if done + 1 == total {
-                return Ok(met);
-            }
-            observer.step(&name, done, total);
+            observer.step(&name, number, self.steps());
             let mut entries = step.table().to_vec();
             entries.resize(eval.params().table_len(), 0); // messages that do not come
-            let _region = match step {
-                Step::Digit { column, .. } => eval.device().region("range test", index(*column)),
-                Step::Join { .. } => eval.device().region("join", 0),
-            };
-            state.ciphertexts.push(eval.bootstrap(&met, &[Table::new(eval.params(), &entries)?])?);
-            state.step = done + 1;
-            journal.keep(&state)?;
+            let met = self.met(eval, step, inputs, &results)?;
+            let _region = Self::region(eval, step);
+            results[number] = Some(eval.bootstrap(&met, &[Table::new(eval.params(), &entries)?])?);
+            let kept = self.kept(number + 1);
+            (0..=number).filter(|result| !kept.contains(result)).for_each(|result| results[result] = None);
+            let ciphertexts = kept.iter().filter_map(|&result| results[result].clone()).collect();
+            journal.keep(&State { step: number + 1, ciphertexts, numbers: Vec::new() })?;
         }
-        Err(limbwise::Error::State)
+        self.flags.iter().map(|flag| self.met(eval, flag, inputs, &results)).collect()
+    }
+
+    fn region<'e, D: Device>(eval: Evaluator<'e, D>, step: &Step) -> OpenRegion<'e> {
+        match step {
+            Step::Digit { column, .. } => eval.device().region("range test", index(*column)),
+            Step::Join { .. } => eval.device().region("join", 0),
+        }
+    }
+
+    /// What the table of a step is applied to.
+    fn met<D: Device>(
+        &self,
+        eval: Evaluator<'_, D>,
+        step: &Step,
+        inputs: &[Ciphertext<D>],
+        results: &[Option<Ciphertext<D>>],
+    ) -> limbwise::Result<Ciphertext<D>> {
+        let result = |number: usize| results[number].as_ref().expect("a result that is still needed");
+        let _region = Self::region(eval, step);
+        match step {
+            Step::Digit { column, at, before, .. } => {
+                let (of, digit) = (&self.columns[*column], &inputs[self.input(*column, *at)]);
+                match before {
+                    None => Ok(digit.clone()),
+                    Some(before) => eval.add(&eval.scale(result(*before), 1 << of.digits[*at]), digit),
+                }
+            }
+            Step::Join { of, .. } => {
+                let (first, others) = of.split_first().expect("a bit a test");
+                others.iter().try_fold(result(*first).clone(), |sum, &bit| eval.add(&sum, result(bit)))
+            }
+        }
     }
 }
 
@@ -394,105 +444,4 @@ fn index(of: usize) -> u32 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::super::table::Kind;
-    use super::*;
-
-    fn field(bits: u32) -> Field {
-        Field { name: "x".into(), kind: Kind::Number(0), low: 0, high: (1 << bits) - 1, categories: Vec::new() }
-    }
-
-    fn filter(bits: u32, set: Set, space: u32, rows: usize) -> Filter {
-        Filter::laid_out(&Cond::In { column: 0, set }, &[field(bits)], (space, (1 << space) - 1), rows).unwrap()
-    }
-
-    /// Every range of every width to 8 bits, over every value, in spaces of 3 to 6 bits.
-    #[test]
-    fn automata_decide_every_range_exactly() {
-        for space in 3..=6 {
-            for bits in 1..=if space == 4 { 8 } else { 6 } {
-                let all: Vec<i64> = (0..1 << bits).collect();
-                for low in 0..1i64 << bits {
-                    for high in low..1 << bits {
-                        if (low, high) == (0, (1 << bits) - 1) {
-                            continue;
-                        }
-                        let filter = filter(bits, Set::range(low, high), space, all.len());
-                        let (entries, tables) = (1usize << space, filter.steps.iter().map(Step::table));
-                        let fit = tables.clone().all(|t| t.len() <= entries && t.iter().all(|&s| s < 4));
-                        assert!(fit && filter.steps.iter().all(|s| matches!(s, Step::Digit { .. })), "{filter:?}");
-                        let found = filter.clear(&filter.inputs(&[&all]));
-                        assert!(all.iter().zip(found).all(|(v, f)| (low..=high).contains(v) == f), "{low} {high}");
-                    }
-                }
-            }
-        }
-    }
-
-    /// Every set of values of five bits of which every third is looked at, and lists that take several automata.
-    #[test]
-    fn sets_of_several_ranges_are_decided_exactly() {
-        let check = |bits: u32, members: &dyn Fn(i64) -> bool| {
-            let all: Vec<i64> = (0..1 << bits).collect();
-            let set = Set::of(all.iter().filter(|&&v| members(v)).map(|&v| (v, v)).collect());
-            if set.is_empty() || set == Set::range(0, (1 << bits) - 1) {
-                return 0;
-            }
-            for space in [3, 4, 5] {
-                let filter = filter(bits, set.clone(), space, all.len());
-                assert!(filter.steps.iter().all(|s| s.table().len() <= 1 << space), "{filter:?}");
-                let found = filter.clear(&filter.inputs(&[&all]));
-                assert!(all.iter().zip(found).all(|(&v, f)| members(v) == f), "{set:?} in {space} bits");
-            }
-            filter(bits, set, 4, 1).steps()
-        };
-        for set in (0u64..1 << 16).step_by(37) {
-            check(4, &|v| set >> v & 1 == 1);
-        }
-        for set in (0u64..1 << 32).step_by((1 << 21) + 12_345) {
-            check(5, &|v| set >> v & 1 == 1);
-        }
-        check(9, &|v| v % 7 == 3);
-        // A value that is left out costs what a value costs, and so do two that lie together.
-        assert_eq!(check(8, &|v| v == 77), check(8, &|v| v != 77));
-        assert_eq!(check(8, &|v| v == 76 || v == 79), check(8, &|v| v == 77));
-    }
-
-    #[test]
-    fn formulas_are_decided_exactly() {
-        let fields = [field(3), field(6)];
-        let test = |column: usize, low, high| Cond::test(column, Set::range(low, high), &fields[column]);
-        let or = Cond::any(vec![test(0, 1, 2), Cond::all(vec![test(0, 5, 7), test(1, 9, 40)], &fields)], &fields);
-        let many = (0..20).map(|i| Cond::any(vec![test(0, i % 8, 7), test(1, i, i + 3)], &fields)).collect();
-        let many = Cond::all(many, &fields);
-        for cond in [or.clone(), or.not(&fields), many.clone(), many.not(&fields)] {
-            let rows: Vec<(i64, i64)> = (0..8).flat_map(|a| (0..64).map(move |b| (a, b))).collect();
-            let columns = [rows.iter().map(|r| r.0).collect::<Vec<_>>(), rows.iter().map(|r| r.1).collect()];
-            let filter = Filter::laid_out(&cond, &fields, (4, 5), rows.len()).unwrap();
-            let found = filter.clear(&filter.inputs(&[&columns[0], &columns[1]]));
-            let wanted = rows.iter().map(|&(a, b)| cond.passes(&|column| [a, b][column]));
-            assert!(wanted.zip(found).all(|(w, f)| w == f), "{cond:?}");
-            let row = cond.refused_row(&fields).unwrap();
-            assert!(!cond.passes(&|column| row[column]), "{cond:?} {row:?}");
-        }
-    }
-
-    #[test]
-    fn few_steps_where_few_are_needed() {
-        let steps = |bits, (low, high)| filter(bits, Set::range(low, high), 4, 1).steps();
-        // TPC-H's own ranges: days of 1994, discounts of 0.05 to 0.07, quantities below 24.
-        assert_eq!([steps(12, (731, 1095)), steps(4, (5, 7)), steps(6, (0, 22))], [5, 1, 2]);
-        assert_eq!([steps(12, (256, 511)), steps(40, (0, (1 << 39) - 1))], [1, 1], "certain after the first digit");
-        assert_eq!(digits(12, 4), [4, 2, 2, 2, 2]);
-        assert_eq!((digits(7, 4), digits(3, 4), digits(9, 3)), (vec![3, 2, 2], vec![3], vec![3, 1, 1, 1, 1, 1, 1]));
-    }
-
-    #[test]
-    fn a_state_has_a_bit_for_each_column_that_was_begun() {
-        let fields = [field(12), field(4), field(6)];
-        let ranges = [(731, 1095), (5, 7), (0, 22)];
-        let tests = (0..).zip(ranges).map(|(column, (low, high))| Cond::In { column, set: Set::range(low, high) });
-        let filter = Filter::laid_out(&Cond::All(tests.collect()), &fields, (4, 15), 1).unwrap();
-        assert_eq!((0..filter.steps()).map(|step| filter.kept(step)).collect::<Vec<_>>(), [0, 1, 1, 1, 1, 1, 2, 3, 3]);
-    }
-}
+mod tests;

@@ -4,11 +4,13 @@
 //! the encrypted program over both schemes.
 //! Stays out: keys, devices, conversion of bits to slots (`limbwise::bridge`).
 //!
-//! Read in this order: [`sql`] (text to statement), [`table`] and [`mod@load`], [`field`](mod@field) and [`question`] (resolved names),
-//! [`set`] and [`condition`] (what a row must satisfy), [`filter`], [`encrypted`], [`client`], [`options`], [`tpch`], [`error`].
+//! Read in this order: [`sql`] and [`select`] (text to statement), [`table`], [`mod@load`] and [`derived`], [`field`](mod@field) and [`question`] (resolved names),
+//! [`set`] and [`condition`] (what a row must satisfy), [`filter`], [`encrypted`], [`answer`], [`client`], [`revealed`], [`options`], [`tpch`], [`error`].
 
+pub mod answer;
 pub mod client;
 pub mod condition;
+pub mod derived;
 pub mod encrypted;
 pub mod error;
 pub mod field;
@@ -16,6 +18,8 @@ pub mod filter;
 pub mod load;
 pub mod options;
 pub mod question;
+pub mod revealed;
+pub mod select;
 pub mod set;
 pub mod sql;
 pub mod table;

@@ -1,6 +1,8 @@
 //! Options of `tpch-q6` and `query`: SQL queries on encrypted tables.
 
-use super::{Domain, Query, QueryClient, Question, Statement, Table, field::Field, load, question::MOST_ROWS, tpch};
+use super::{
+    Domain, Query, QueryClient, QueryError, Question, Statement, Table, field::Field, load, question::MOST_ROWS, tpch,
+};
 use crate::{
     linear::layer::Model,
     options::{KEYS, absolute, between, choice, named_pair, one, ways_of_keys},
@@ -89,22 +91,79 @@ pub struct QueryData {
     #[arg(long, value_name = "COUNT", value_parser = rows)]
     rows: Option<usize>,
 
+    /// A second table that the query joins. Its rows are matched in the clear, before encryption
+    #[arg(long, value_name = "TABLE=FILE")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    with: Option<With>,
+
     /// The rows of these that a part of the query is about.
     #[arg(skip)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     part: Option<Part>,
 }
 
-/// An SQL query on an encrypted table: filter and sum over one CSV or Parquet file
+/// A second table and its file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct With {
+    table: String,
+    file: PathBuf,
+}
+
+impl std::str::FromStr for With {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let named = text.split_once('=').filter(|(table, file)| !table.is_empty() && !file.is_empty());
+        let (table, file) = named.ok_or("wanted TABLE=FILE, such as orders=orders.csv")?;
+        Ok(Self { table: table.into(), file: file.into() })
+    }
+}
+
+/// Most rows of a second table; those that match none are left out.
+const MOST_JOINED: usize = 1 << 21;
+
+impl QueryData {
+    /// The rows that a query is about, with what it compares.
+    fn table(&self, statement: &Statement, files: &[PathBuf]) -> Refusable<Table> {
+        let table = load(one(files)?.unwrap_or(&self.data), self.rows)?;
+        let table = match (&statement.join, &self.with) {
+            (None, None) => table,
+            (Some(join), Some(with)) => {
+                let names = [&statement.table, &join.table];
+                if !names.iter().any(|name| name.eq_ignore_ascii_case(&with.table)) {
+                    let problem = format!("--with {} is none of {} and {}", with.table, names[0], names[1]);
+                    return Err(QueryError::Join { problem }.into());
+                }
+                table.joined(&load(&with.file, Some(MOST_JOINED))?, join)?
+            }
+            (Some(join), None) => {
+                let problem = format!("give the file of one of the tables (--with {}=FILE)", join.table);
+                return Err(QueryError::Join { problem }.into());
+            }
+            (None, Some(with)) => {
+                let problem = format!("the query names no second table, so --with {} has no use", with.table);
+                return Err(QueryError::Join { problem }.into());
+            }
+        };
+        Ok(table.with_differences(statement)?)
+    }
+}
+
+/// An SQL query on an encrypted table: filter, groups and sums over a CSV or Parquet file
 ///
-/// SELECT SUM(a * b) or COUNT(*) FROM table WHERE conditions joined by AND, OR and NOT: columns of integers, decimals,
-/// dates and texts compared with constants (=, <>, <, <=, >, >=, BETWEEN, IN, LIKE 'prefix%'). Factors of the sum are
-/// columns, or a number plus or minus one. A text is encrypted as its number in a list that both sides know.
+/// SELECT with COUNT(*), SUM(a * b), AVG(a), SUM(CASE WHEN ... THEN a ELSE 0 END) and arithmetic of these FROM table
+/// [JOIN table ON a = b] WHERE conditions joined by AND, OR and NOT: columns of integers, decimals, dates and texts
+/// compared with constants or each other (=, <>, <, <=, >, >=, BETWEEN, IN, LIKE 'prefix%') [GROUP BY columns]
+/// [ORDER BY results] [LIMIT count]. Factors of a sum are columns, or a number plus or minus one. A text is encrypted as
+/// its number in a list that both sides know. Quotients, order and limit are the client's, after decryption.
 ///
 /// Examples:
 ///   query --sql "SELECT SUM(price * (1 - rebate)) FROM sales WHERE day >= date '2026-01-01'" --data sales.csv
 ///   query --sql "SELECT COUNT(*) FROM sales WHERE amount < 24" --data sales.parquet --domain amount=0..1000
 ///   query --sql "SELECT COUNT(*) FROM sales WHERE color IN ('red', 'blue')" --data sales.csv --domain "color=red|blue|green"
+///   query --sql "SELECT color, AVG(price), COUNT(*) FROM sales WHERE price < 50 GROUP BY color" --data sales.csv
+///   query --sql "SELECT SUM(price) FROM sales JOIN shops ON shop = id WHERE city = 'Ulm'" --data sales.csv --with shops=shops.csv
 #[derive(Clone, Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub struct QueryArgs {
@@ -240,28 +299,34 @@ impl Workload for QueryArgs {
 
     fn build(&self, memory: Option<u64>) -> Refusable<Built<Self>> {
         let statement = Statement::parse(&self.sql)?; // a mistake in the text is told before a long file is read
-        let table = load(&self.data.data, self.data.rows)?;
+        let table = self.data.table(&statement, &[])?;
         let question = Question::new(&statement, &table, &self.domains)?;
         self.common.build("query", question, (&table, self.data.part), memory)
     }
 
     fn batch(&self) -> Refusable<Option<usize>> {
-        Ok(Some(load(&self.data.data, self.data.rows)?.rows))
+        Ok(Some(self.data.table(&Statement::parse(&self.sql)?, &[])?.rows))
     }
 
+    /// Sums of parts are added under encryption where the answer is one sum; an answer of several is not asked in parts.
     fn part(&self, part: Part) -> Option<Self> {
+        if !Statement::parse(&self.sql).is_ok_and(|statement| statement.results.single()) {
+            return None;
+        }
         Some(Self { data: QueryData { part: Some(part), ..self.data.clone() }, ..self.clone() })
     }
 
     fn data(&self) -> QueryData {
-        QueryData { data: absolute(Some(&self.data.data)).unwrap_or_default(), ..self.data.clone() }
+        let file = |file: &PathBuf| absolute(Some(file)).unwrap_or_default();
+        let with = self.data.with.as_ref().map(|with| With { file: file(&with.file), ..with.clone() });
+        QueryData { data: file(&self.data.data), with, ..self.data.clone() }
     }
 
     fn program(of: &Described, params: Named<'_, Bridged>, _: Option<&Model>) -> Refusable<Query> {
         program("query", of, params)
     }
 
-    fn client(data: &QueryData, _: &Described, program: &Query, files: &[PathBuf]) -> Refusable<QueryClient> {
-        of_part(program, &load(one(files)?.unwrap_or(&data.data), data.rows)?, data.part)
+    fn client(data: &QueryData, of: &Described, program: &Query, files: &[PathBuf]) -> Refusable<QueryClient> {
+        of_part(program, &data.table(&Statement::parse(&of.sql)?, files)?, data.part)
     }
 }

@@ -1,14 +1,16 @@
-//! A query with resolved names: the range of each compared column, and the sum.
+//! A query with resolved names: the groups, the flags of their rows, and the sums over flagged rows.
 //!
 //! Public metadata of a query: its text, the number of rows, and the type and domain of each column. The domain is the
 //! set of possible values and decides the number of encrypted digits.
 
 use super::{
     condition::Cond,
+    derived::with_differences,
     error::QueryError,
     field::{Domain, Field, MOST_FACTOR, field, plausible, values},
+    select::{Factor, Made, Results},
     set::Set,
-    sql::{Aggregate, Comparison, Condition, Constant, Formula, Statement, Test},
+    sql::{Comparison, Condition, Constant, Formula, Join, Statement, Test},
     table::{Decimal, Kind, Table, read_date},
 };
 
@@ -16,6 +18,10 @@ use super::{
 pub const MOST_ROWS: usize = 1 << 16;
 /// Most factors of a product. Each takes a level.
 const MOST_FACTORS: usize = 4;
+/// Most groups of a query: each has a flag for each row, which crosses the bridge on its own.
+pub const MOST_GROUPS: usize = 64;
+/// Most bits of a sum in its units: it is computed exactly in the clear, by integers of 128 bits.
+const MOST_SUM_BITS: f64 = 120.0;
 
 /// A factor of the sum: `constant ± column`, in units of its last digit.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,27 +48,68 @@ impl Term {
         10i64.pow(self.digits - own)
     }
 
-    /// Largest absolute value of the factor.
+    /// Largest absolute value of the factor as a number.
+    pub fn largest(&self) -> f64 {
+        self.bound() as f64 / 10f64.powi(self.digits.cast_signed())
+    }
+
+    /// Largest absolute value of the factor, in its units.
     pub fn bound(&self) -> i64 {
         [self.field.low, self.field.high].map(|cell| self.value(cell).abs()).into_iter().max().unwrap_or(1).max(1)
     }
 }
 
-/// A query on one table, as both sides know it.
+/// A sum over the rows of a flag.
 #[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Measure {
+    /// Number of the flag.
+    pub flag: usize,
+    /// Factors of the summed product; empty for a count.
+    pub terms: Vec<Term>,
+}
+
+impl Measure {
+    /// Decimal places of its units.
+    pub fn digits(&self) -> u32 {
+        self.terms.iter().map(|term| term.digits).sum()
+    }
+}
+
+/// Rows that agree in the columns that are grouped by.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Group {
+    /// Their values of these columns.
+    pub values: Vec<i64>,
+    /// The measure of each aggregate; none where no row can count.
+    pub measures: Vec<Option<usize>>,
+    /// The measure that counts its rows, where there are groups.
+    pub count: Option<usize>,
+}
+
+/// A query on one table, as both sides know it.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Question {
     pub sql: String,
     pub rows: usize,
     /// The compared columns: at least one.
     pub compared: Vec<Field>,
-    /// What a row must satisfy, over the numbers of [`Self::compared`]: some rows could pass, and some could not.
+    /// What a row must satisfy, over the numbers of [`Self::compared`].
     pub condition: Cond,
-    /// Factors of the summed product; empty for a count.
-    pub terms: Vec<Term>,
+    /// The same with a group's values, and with what CASE asks: some rows could satisfy it, and some could not.
+    pub flags: Vec<Cond>,
+    /// The columns that are grouped by.
+    pub keys: Vec<Field>,
+    /// The groups that rows may be in; one without keys.
+    pub groups: Vec<Group>,
+    pub measures: Vec<Measure>,
+    pub results: Results,
+    /// The second table, whose rows were matched before encryption.
+    pub join: Option<Join>,
 }
 
 impl Question {
-    /// Resolves a statement's names in a table. Undeclared domains run from a column's minimum to its maximum.
+    /// Resolves a statement's names in a table that has its differences ([`Table::with_differences`]). Undeclared domains
+    /// run from a column's minimum to its maximum.
     ///
     /// # Errors
     /// [`QueryError`]: unknown or unsuitable columns and constants, values outside their domain, sizes above the
@@ -77,7 +124,8 @@ impl Question {
         for domain in domains {
             table.column(&domain.column)?;
         }
-        Self::of(statement, table.rows, |name| field(table, name, domains))
+        let domains = with_differences(statement, table, domains)?;
+        Self::of(statement, table.rows, |name| field(table, name, &domains))
     }
 
     /// The same for the columns of a description, without a table. The description may be hostile.
@@ -100,38 +148,84 @@ impl Question {
         if !(1..=MOST_ROWS).contains(&rows) {
             return Err(QueryError::Rows { rows, most: MOST_ROWS });
         }
+        let results = &statement.results;
         let mut compared = Vec::new();
         let condition = resolved(&statement.filter, &field, &mut compared)?;
         if condition == Cond::FALSE {
             return Err(QueryError::NoRow);
         }
-        if condition == Cond::TRUE {
-            return Err(QueryError::EveryRow);
+        let keys = results.keys.iter().map(|key| field(key)).collect::<Result<Vec<_>, _>>()?;
+        let key_columns: Vec<usize> = keys.iter().map(|key| position(&mut compared, key.clone())).collect();
+        let mut laid = Laid { flags: Vec::new(), measures: Vec::new() };
+        let mut groups = Vec::new();
+        let aggregates = aggregates(results, &field, &mut compared)?;
+        for values in grouped(&keys)? {
+            let one =
+                |(&column, &value): (&usize, &i64)| Cond::test(column, Set::range(value, value), &compared[column]);
+            let within = key_columns.iter().zip(&values).map(one);
+            let rows = Cond::all(std::iter::once(condition.clone()).chain(within).collect(), &compared);
+            if rows == Cond::FALSE {
+                continue; // no row can be in this group
+            }
+            let count = if keys.is_empty() { None } else { laid.measure(rows.clone(), Vec::new())? };
+            let measure = |(when, terms): &(Option<Cond>, Vec<Term>)| {
+                let of = std::iter::once(rows.clone()).chain(when.clone()).collect();
+                laid.measure(Cond::all(of, &compared), terms.clone())
+            };
+            let measures = aggregates.iter().map(measure).collect::<Result<_, _>>()?;
+            groups.push(Group { values, measures, count });
+        }
+        let Laid { flags, measures } = laid;
+        if flags.is_empty() {
+            return Err(QueryError::NoRow);
         }
         // A column whose tests are all certain is not encrypted.
-        let used = condition.columns();
-        let condition = condition.renumbered(&|column| used.iter().position(|&u| u == column).unwrap_or(column));
+        let mut used: Vec<usize> = flags.iter().chain([&condition]).flat_map(Cond::columns).collect();
+        used.sort_unstable();
+        used.dedup();
+        let number = |column| used.iter().position(|&u| u == column).unwrap_or(column);
+        let renumbered = |cond: Cond| cond.renumbered(&number);
+        let (condition, flags) = (renumbered(condition), flags.into_iter().map(renumbered).collect());
         let compared = used.iter().map(|&column| compared[column].clone()).collect();
-        let terms = match &statement.aggregate {
-            Aggregate::Count => Vec::new(),
-            Aggregate::Sum(factors) if factors.len() > MOST_FACTORS => {
-                return Err(QueryError::unsupported(format!("a product of {} factors", factors.len())));
-            }
-            Aggregate::Sum(factors) => factors.iter().map(|f| term(f, field(&f.column)?)).collect::<Result<_, _>>()?,
-        };
-        Ok(Self { sql: statement.text.clone(), rows, compared, condition, terms })
+        let (sql, results, join) = (statement.text.clone(), results.clone(), statement.join.clone());
+        let question = Self { sql, rows, compared, condition, flags, keys, groups, measures, results, join };
+        question.measures.iter().try_for_each(|measure| question.within_range(measure))?;
+        Ok(question)
+    }
+
+    /// Fails for a sum that integers of 128 bits may not hold.
+    fn within_range(&self, measure: &Measure) -> Result<(), QueryError> {
+        let bits = measure.terms.iter().map(|term| (term.bound() as f64).log2()).sum::<f64>();
+        let bits = bits + (self.rows as f64).log2();
+        if bits <= MOST_SUM_BITS {
+            return Ok(());
+        }
+        let names = measure.terms.iter().map(|term| term.field.name.as_str()).collect::<Vec<_>>().join(" * ");
+        Err(QueryError::SumRange { names, rows: self.rows, bits, most: MOST_SUM_BITS })
     }
 
     /// The columns that the query names, each once.
     pub fn fields(&self) -> Vec<Field> {
         let mut fields: Vec<Field> = Vec::new();
-        let all = self.compared.iter().chain(self.terms.iter().map(|t| &t.field));
-        all.for_each(|field| {
+        let terms = self.measures.iter().flat_map(|measure| &measure.terms).map(|term| &term.field);
+        self.compared.iter().chain(&self.keys).chain(terms).for_each(|field| {
             if !fields.contains(field) {
                 fields.push(field.clone());
             }
         });
         fields
+    }
+
+    /// The summed columns, each once, with the unit of its slots: the largest factor that is made of it.
+    pub fn summed(&self) -> Vec<(Field, f64)> {
+        let mut summed: Vec<(Field, f64)> = Vec::new();
+        for term in self.measures.iter().flat_map(|measure| &measure.terms) {
+            match summed.iter_mut().find(|(field, _)| *field == term.field) {
+                Some((_, unit)) => *unit = unit.max(term.largest()),
+                None => summed.push((term.field.clone(), term.largest())),
+            }
+        }
+        summed
     }
 
     /// Fails if the table has another number of rows, or values outside the public domains.
@@ -151,7 +245,7 @@ impl Question {
         if missing == 0 {
             return Ok(table);
         }
-        let outside = self.condition.refused_row(&self.compared);
+        let outside = Cond::any(self.flags.clone(), &self.compared).refused_row(&self.compared);
         let outside = outside.ok_or_else(|| QueryError::unsupported("a part of a table with so long a formula"))?;
         let fields = self.fields();
         for column in &mut table.columns {
@@ -168,26 +262,105 @@ impl Question {
         Ok(table)
     }
 
-    /// Decimal places of the answer's units.
-    pub fn digits(&self) -> u32 {
-        self.terms.iter().map(|t| t.digits).sum()
-    }
-
-    /// Which rows pass.
+    /// Which rows satisfy WHERE.
     pub fn passing(&self, table: &Table) -> Result<Vec<bool>, QueryError> {
-        let columns = self.compared.iter().map(|field| values(field, table)).collect::<Result<Vec<_>, _>>()?;
-        Ok((0..table.rows).map(|row| self.condition.passes(&|column| columns[column][row])).collect())
+        Ok(self.satisfying(table, std::slice::from_ref(&self.condition))?.remove(0))
     }
 
-    /// The exact answer, in units of 10^(−digits).
-    pub fn answer(&self, table: &Table) -> Result<i128, QueryError> {
-        let mut products: Vec<i128> = self.passing(table)?.into_iter().map(i128::from).collect();
-        for term in &self.terms {
-            let values = values(&term.field, table)?;
-            products.iter_mut().zip(values).for_each(|(p, v)| *p *= i128::from(term.value(v)));
-        }
-        Ok(products.iter().sum())
+    /// The rows of each flag.
+    pub fn flagged(&self, table: &Table) -> Result<Vec<Vec<bool>>, QueryError> {
+        self.satisfying(table, &self.flags)
     }
+
+    fn satisfying(&self, table: &Table, conds: &[Cond]) -> Result<Vec<Vec<bool>>, QueryError> {
+        let columns = self.compared.iter().map(|field| values(field, table)).collect::<Result<Vec<_>, _>>()?;
+        let rows = |cond: &Cond| (0..table.rows).map(|row| cond.passes(&|column| columns[column][row])).collect();
+        Ok(conds.iter().map(rows).collect())
+    }
+
+    /// The exact sums, each in units of 10^(−digits).
+    pub fn sums(&self, table: &Table) -> Result<Vec<i128>, QueryError> {
+        let flags = self.flagged(table)?;
+        let sum = |measure: &Measure| {
+            let mut products: Vec<i128> = flags[measure.flag].iter().copied().map(i128::from).collect();
+            for term in &measure.terms {
+                let values = values(&term.field, table)?;
+                products.iter_mut().zip(values).for_each(|(p, v)| *p *= i128::from(term.value(v)));
+            }
+            Ok(products.iter().sum())
+        };
+        self.measures.iter().map(sum).collect()
+    }
+}
+
+/// Flags and measures so far, each once.
+struct Laid {
+    flags: Vec<Cond>,
+    measures: Vec<Measure>,
+}
+
+impl Laid {
+    /// The number of a measure over the rows that satisfy a condition; none where no row can.
+    fn measure(&mut self, rows: Cond, terms: Vec<Term>) -> Result<Option<usize>, QueryError> {
+        if rows == Cond::FALSE {
+            return Ok(None);
+        }
+        if rows == Cond::TRUE {
+            return Err(QueryError::EveryRow);
+        }
+        let flag = position(&mut self.flags, rows);
+        Ok(Some(position(&mut self.measures, Measure { flag, terms })))
+    }
+}
+
+/// The place of a value in a list, which it is put behind if it is not in it.
+fn position<T: PartialEq>(list: &mut Vec<T>, value: T) -> usize {
+    list.iter().position(|known| *known == value).unwrap_or_else(|| {
+        list.push(value);
+        list.len() - 1
+    })
+}
+
+/// What each aggregate asks of rows beside WHERE, and its factors.
+fn aggregates(
+    results: &Results,
+    field: &impl Fn(&str) -> Result<Field, QueryError>,
+    compared: &mut Vec<Field>,
+) -> Result<Vec<(Option<Cond>, Vec<Term>)>, QueryError> {
+    let mut found = Vec::new();
+    for aggregate in &results.aggregates {
+        let when = aggregate.when.as_ref().map(|when| resolved(when, field, compared)).transpose()?;
+        let terms = match &aggregate.of {
+            Made::Sum(factors) if factors.len() > MOST_FACTORS => {
+                return Err(QueryError::unsupported(format!("a product of {} factors", factors.len())));
+            }
+            Made::Sum(factors) => factors.iter().map(|f| term(f, field(&f.column)?)).collect::<Result<_, _>>()?,
+            Made::Least(column) | Made::Most(column) => {
+                let what =
+                    "MIN or MAX (GROUP BY the column, ORDER BY it and LIMIT 1 has it where there are few values)";
+                return Err(QueryError::unsupported(format!("{what} of {column}")));
+            }
+        };
+        found.push((when, terms));
+    }
+    Ok(found)
+}
+
+/// The values of the groups: every combination of the columns' values.
+fn grouped(keys: &[Field]) -> Result<Vec<Vec<i64>>, QueryError> {
+    let got = keys.iter().fold(1u128, |all, key| all.saturating_mul(u128::from(key.high.abs_diff(key.low)) + 1));
+    if got > MOST_GROUPS as u128 {
+        let names = keys.iter().map(|key| key.name.as_str()).collect::<Vec<_>>().join(", ");
+        return Err(QueryError::Groups { names, got, most: MOST_GROUPS });
+    }
+    let mut all = vec![Vec::new()];
+    for key in keys {
+        let with = |group: &Vec<i64>| {
+            (key.low..=key.high).map(|value| group.iter().copied().chain([value]).collect()).collect::<Vec<_>>()
+        };
+        all = all.iter().flat_map(with).collect();
+    }
+    Ok(all)
 }
 
 /// What a condition asks of the columns, each of which is looked up once.
@@ -198,11 +371,7 @@ fn resolved(
 ) -> Result<Cond, QueryError> {
     Ok(match formula {
         Formula::Is(condition) => {
-            let found = field(&condition.column)?;
-            let column = fields.iter().position(|known| *known == found).unwrap_or_else(|| {
-                fields.push(found);
-                fields.len() - 1
-            });
+            let column = position(fields, field(&condition.name())?);
             Cond::test(column, passing(condition, &fields[column])?, &fields[column])
         }
         Formula::Not(inner) => resolved(inner, field, fields)?.not(fields),
@@ -219,11 +388,7 @@ fn resolved(
 
 /// The number of a text among categories, which it is put behind if it is none of them.
 fn number_of(categories: &mut Vec<String>, text: &str) -> Option<i64> {
-    let at = categories.iter().position(|known| known == text).unwrap_or_else(|| {
-        categories.push(text.to_owned());
-        categories.len() - 1
-    });
-    i64::try_from(at).ok()
+    i64::try_from(position(categories, text.to_owned())).ok()
 }
 
 /// The values of a column that satisfy one condition.
@@ -303,7 +468,7 @@ fn floor(condition: &Condition, constant: &Constant, field: &Field) -> Result<(i
     Ok((i64::try_from(clipped).unwrap_or(field.high), exact))
 }
 
-fn term(factor: &super::sql::Factor, field: Field) -> Result<Term, QueryError> {
+fn term(factor: &Factor, field: Field) -> Result<Term, QueryError> {
     let Kind::Number(own) = field.kind else {
         return Err(QueryError::unsupported(format!("a sum of the {} of {}", field.kind, field.name)));
     };
@@ -320,173 +485,4 @@ fn term(factor: &super::sql::Factor, field: Field) -> Result<Term, QueryError> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::super::table::Column;
-    use super::*;
-
-    fn table() -> Table {
-        let column = |name: &str, cells: &[&str]| Column::of_cells(name, cells);
-        let columns = vec![
-            column("Price", &["10.50", "99.99", "3", "7.25"]),
-            column("discount", &["0.05", "0.10", "0", "0.07"]),
-            column("day", &["1994-01-01", "1993-12-31", "1994-12-31", "1995-01-01"]),
-            column("color", &["red", "green", "blue", "1"]),
-        ];
-        Table { name: Some("goods".into()), columns, rows: 4 }
-    }
-
-    fn question(filter: &str, result: &str, domains: &[&str]) -> Result<Question, QueryError> {
-        let domains: Vec<Domain> = domains.iter().map(|d| d.parse()).collect::<Result<_, _>>()?;
-        let statement = Statement::parse(&format!("SELECT {result} FROM goods WHERE {filter}"))?;
-        Question::new(&statement, &table(), &domains)
-    }
-
-    #[test]
-    fn answers_are_exact() {
-        let day = "day >= date '1994-01-01' AND day < date '1995-01-01'";
-        for (filter, result, rows, answer, digits) in [
-            (day, "SUM(price * discount)", vec![true, false, true, false], 1050 * 5, 4),
-            ("discount between 0.05 and 0.07", "COUNT(*)", vec![true, false, false, true], 2, 0),
-            ("discount > 0.055", "SUM(price)", vec![false, true, false, true], 9999 + 725, 2),
-            (
-                "discount < 0.055",
-                "SUM(price * (1 - discount))",
-                vec![true, false, true, false],
-                1050 * 95 + 300 * 100,
-                4,
-            ),
-            ("discount = 0.1", "SUM(price * (discount + 0.125))", vec![false, true, false, false], 9999 * 225, 5),
-            ("10 <= price", "SUM(discount)", vec![true, true, false, false], 15, 2),
-            ("color = 'green' OR price < 5", "COUNT(*)", vec![false, true, true, false], 2, 0),
-            ("color <> 'green' AND NOT price > 10", "COUNT(*)", vec![false, false, true, true], 2, 0),
-            ("color IN ('red', 'blue', 'black')", "SUM(price)", vec![true, false, true, false], 1350, 2),
-            ("color LIKE 'gr%' OR color LIKE 're%'", "COUNT(*)", vec![true, true, false, false], 2, 0),
-            ("color NOT LIKE 'b%' AND color >= 'a'", "COUNT(*)", vec![true, true, false, false], 2, 0),
-            ("day IN ('1994-01-01', date '1995-01-01')", "COUNT(*)", vec![true, false, false, true], 2, 0),
-            (
-                "NOT (day BETWEEN '1994-01-01' AND '1994-12-31' AND price > 5)",
-                "COUNT(*)",
-                vec![false, true, true, true],
-                3,
-                0,
-            ),
-            ("price IN (3, 7.25, 8) OR price NOT IN (10.5, 3, 7.25)", "COUNT(*)", vec![false, true, true, true], 3, 0),
-        ] {
-            let question = question(filter, result, &[]).unwrap();
-            assert_eq!(question.passing(&table()).unwrap(), rows, "{filter}");
-            assert_eq!((question.answer(&table()).unwrap(), question.digits()), (answer, digits), "{result}");
-        }
-    }
-
-    #[test]
-    fn texts_are_numbers_of_what_both_sides_know() {
-        let domain = ["color=yellow|red|green|blue|1"];
-        let asked = question("color = 'red'", "COUNT(*)", &domain).unwrap();
-        assert_eq!(asked.compared[0].categories, ["1", "blue", "green", "red", "yellow"]);
-        assert_eq!(values(&asked.compared[0], &table()).unwrap(), [3, 2, 1, 0]);
-        // A list that lacks one is told where; one that is no list, and hostile ones, are refused.
-        let error = question("color = 'red'", "COUNT(*)", &["color=red|blue"]).unwrap_err().to_string();
-        assert!(error.contains("column color, row 2: \"green\" is none of the values"), "{error}");
-        let error = question("color = 'red'", "COUNT(*)", &["color=1..3"]).unwrap_err().to_string();
-        assert!(error.contains("the column holds texts, got a range"), "{error}");
-        let statement = Statement::parse(&asked.sql).unwrap();
-        assert_eq!(Question::described(&statement, 4, &asked.compared).unwrap(), asked);
-        for change in [
-            |field: &mut Field| field.categories.swap(0, 1),
-            |field: &mut Field| field.high = 7,
-            |field: &mut Field| field.categories.clear(),
-            |field: &mut Field| field.categories[4] = "z".repeat(300),
-            |field: &mut Field| field.kind = Kind::Date,
-        ] {
-            let mut field = asked.compared[0].clone();
-            change(&mut field);
-            let error = Question::described(&statement, 4, &[field]).unwrap_err().to_string();
-            assert!(error.contains("no domain of a column"), "{error}");
-        }
-    }
-
-    #[test]
-    fn long_formulas_become_short_ones() {
-        for join in ["OR", "AND"] {
-            let many = vec!["price=3"; 160].join(&format!(" {join} "));
-            assert_eq!(
-                question(&many, "COUNT(*)", &[]).unwrap().condition,
-                question("price=3", "COUNT(*)", &[]).unwrap().condition
-            );
-        }
-        let list = (0..3000).map(|i| (2 * i).to_string()).collect::<Vec<_>>().join(",");
-        let long = question(&format!("price IN ({list})"), "COUNT(*)", &["price=0..99999"]).unwrap();
-        let error = super::super::Filter::new(
-            &long,
-            &limbwise::tfhe::preset("2-2-p64").map(|p| limbwise::tfhe::TfheParams::new(&p).unwrap()).unwrap(),
-        );
-        assert!(error.unwrap_err().to_string().contains("bootstrappings a row"));
-    }
-
-    #[test]
-    fn rows_that_fill_a_table_do_not_pass() {
-        for filter in [
-            "color <> 'red' OR price > 5",
-            "color NOT IN ('red', 'blue') AND price < 50",
-            "price > 3 OR day > '1994-01-01'",
-        ] {
-            let whole = Question { rows: 7, ..question(filter, "COUNT(*)", &[]).unwrap() };
-            let filled = whole.filled(table()).unwrap();
-            assert_eq!(filled.rows, 7);
-            let passing = whole.passing(&filled).unwrap();
-            assert_eq!(passing[4..], [false; 3], "{filter}");
-            assert_eq!(passing[..4], whole.passing(&table()).unwrap()[..], "{filter}");
-        }
-    }
-
-    #[test]
-    fn domains_decide_the_width() {
-        let width = |domains: &[&str]| question("price < 50", "COUNT(*)", domains).map(|q| q.compared[0].bits());
-        assert_eq!(width(&[]).unwrap(), 14, "9699 units between least and largest");
-        assert_eq!(width(&["price=0..655.35"]).unwrap(), 16);
-        let refused = [
-            (&["price=0..50"][..], "column Price, row 2: 99.99 lies outside 0.00 to 50.00"),
-            (&["price=0..99999999999"], "takes 44 bits"),
-            (&["price=50..0"], "the low end lies above"),
-            (&["price=1994-01-01..7"], "the column holds decimals"),
-            (&["price"], "not of that form"),
-            (&["prize=1..2"], "no column \"prize\""),
-        ];
-        for (domains, wanted) in refused {
-            let error = width(domains).unwrap_err().to_string();
-            assert!(error.contains(wanted), "{error}");
-        }
-    }
-
-    #[test]
-    fn mistakes_are_named_before_keys() {
-        for (filter, result, wanted) in [
-            ("price < 0", "COUNT(*)", "no row can pass"),
-            ("price < 10 AND price > 20", "COUNT(*)", "no row can pass"),
-            ("discount = 0.055", "COUNT(*)", "no row can pass"),
-            ("price < 1000", "COUNT(*)", "every row passes"),
-            ("size < 3", "COUNT(*)", "no column \"size\": its columns are Price, discount, day, color"),
-            (
-                "color < 3",
-                "COUNT(*)",
-                "column color holds texts such as \"blue\", the constant is a number; write a text in quotes",
-            ),
-            ("color = 'black'", "COUNT(*)", "no row can pass"),
-            ("color < 'red' OR price < 1000", "COUNT(*)", "every row passes"),
-            ("price LIKE '3%'", "COUNT(*)", "the constant is a text; write a number"),
-            ("price = 'red'", "COUNT(*)", "the constant is a text; write a number"),
-            ("price < 50", "SUM(color)", "a sum of the texts of color"),
-            ("price < 50", "SUM(day)", "a sum of the dates of day"),
-            ("day < 3", "COUNT(*)", "column day holds dates, the constant is a number; write date 'YYYY-MM-DD'"),
-            ("price < '1994-01-01'", "COUNT(*)", "the constant is a date; write a number"),
-            ("price < 50", "SUM(price * price * price * price * price)", "a product of 5 factors"),
-            ("price < 50", "SUM(99999999999999999 - price)", "a factor of Price beyond"),
-        ] {
-            let error = question(filter, result, &[]).unwrap_err().to_string();
-            assert!(error.contains(wanted), "{filter}: {error}");
-        }
-        let other = Statement::parse("SELECT COUNT(*) FROM orders WHERE price < 50").unwrap();
-        let error = Question::new(&other, &table(), &[]).unwrap_err().to_string();
-        assert!(error.contains("about table \"orders\", the data are \"goods\""), "{error}");
-    }
-}
+mod tests;

@@ -5,12 +5,13 @@
 
 use super::{
     error::QueryError,
+    select::{self, Results},
     table::{Decimal, civil, days, read_date},
 };
 use sqlparser::{
     ast::{
-        BinaryOperator, DataType, DateTimeField, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments,
-        Interval, Query, SelectItem, SetExpr, Statement as Sql, TableFactor, UnaryOperator, Value,
+        BinaryOperator, DataType, DateTimeField, Expr, Interval, JoinConstraint, JoinOperator, Query, Select, SetExpr,
+        Statement as Sql, TableFactor, UnaryOperator, Value,
     },
     dialect::GenericDialect,
     parser::Parser,
@@ -28,22 +29,6 @@ fn words(text: &str) -> usize {
         .filter(|word| word.chars().next().is_some_and(char::is_alphabetic));
     let operators = outside.chars().filter(|c| !c.is_alphanumeric() && !c.is_whitespace() && !"_,.();".contains(*c));
     names.count() + operators.count()
-}
-
-#[derive(Clone, Debug, PartialEq)]
-pub enum Aggregate {
-    Count,
-    /// The sum of a product over the rows that pass.
-    Sum(Vec<Factor>),
-}
-
-/// A factor of a product: a column, or a constant plus or minus a column.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Factor {
-    pub column: String,
-    pub constant: Option<Decimal>,
-    /// The column is subtracted from it.
-    pub negated: bool,
 }
 
 /// Comparison operator.
@@ -78,12 +63,22 @@ pub enum Test {
     Prefix(String),
 }
 
-/// A column compared with constants.
+/// A column compared with constants, or the difference of two columns.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Condition {
     pub column: String,
+    /// The column that is subtracted: `a < b` asks whether a − b is below 0.
+    pub minus: Option<String>,
     pub test: Test,
     pub text: String,
+}
+
+impl Condition {
+    /// Name of the column that is encrypted for it.
+    #[must_use]
+    pub fn name(&self) -> String {
+        self.minus.as_ref().map_or_else(|| self.column.clone(), |minus| format!("{} - {minus}", self.column))
+    }
 }
 
 /// What a row must satisfy.
@@ -95,14 +90,23 @@ pub enum Formula {
     Any(Vec<Formula>),
 }
 
-/// A query: an aggregate over the rows of one table that satisfy a formula.
+/// The second table of a join: rows that have equal keys belong together.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Join {
+    pub table: String,
+    /// One column of each table, in any order.
+    pub keys: [String; 2],
+}
+
+/// A query: results over the rows of a table that satisfy a formula, for each group.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Statement {
     /// The original text in one line.
     pub text: String,
-    pub aggregate: Aggregate,
+    pub results: Results,
     pub table: String,
-    /// What a row must satisfy.
+    pub join: Option<Join>,
+    /// What a row must satisfy; without conditions, `All` of none.
     pub filter: Formula,
 }
 
@@ -130,27 +134,92 @@ impl Statement {
         let SetExpr::Select(select) = &*query.body else {
             return Err(QueryError::unsupported("UNION, VALUES or another statement than SELECT"));
         };
-        let [item] = &select.projection[..] else {
-            return Err(QueryError::unsupported(format!("a list of {} results", select.projection.len())));
-        };
-        let (SelectItem::UnnamedExpr(result) | SelectItem::ExprWithAlias { expr: result, .. }) = item else {
-            return Err(QueryError::unsupported(format!("the result {item}")));
-        };
-        let [from] = &select.from[..] else {
-            return Err(QueryError::unsupported(format!("FROM with {} tables (a join)", select.from.len())));
-        };
-        let TableFactor::Table { name, .. } = &from.relation else {
-            return Err(QueryError::unsupported(format!("FROM {}", from.relation)));
-        };
+        let results = Results::parse(query, select)?;
         let filtered = select.selection.as_ref().map_or_else(String::new, |filter| format!(" WHERE {filter}"));
-        understood(query, &format!("SELECT {item} FROM {name}{filtered}"))?;
-        let (aggregate, table) = (aggregate(result)?, name.to_string());
-        let Some(filter) = &select.selection else { return Err(QueryError::EveryRow) };
+        let [items, after] = select::written(query, select);
+        let mut conditions = Vec::new();
+        conjuncts(select.selection.as_ref(), &mut conditions);
+        let (table, join, from) = tables(select, &mut conditions)?;
+        understood(query, &format!("SELECT {items} FROM {from}{filtered}{after}"))?;
+        let filter = Formula::All(conditions.into_iter().map(formula).collect::<Result<_, _>>()?);
         // The parser writes a name with quotes inside as another name; the one line is what a description keeps.
         if Parser::parse_sql(&GenericDialect {}, &query.to_string()).ok().as_ref() != Some(&parsed) {
             return Err(QueryError::unsupported("a name or text with quotation marks inside"));
         }
-        Ok(Self { text: query.to_string(), aggregate, table, filter: formula(filter)? })
+        Ok(Self { text: query.to_string(), results, table, join, filter })
+    }
+
+    /// All conditions: of WHERE, and of CASE in the results.
+    pub fn conditions(&self) -> Vec<&Condition> {
+        let mut found = Vec::new();
+        let whens = self.results.aggregates.iter().filter_map(|aggregate| aggregate.when.as_ref());
+        std::iter::once(&self.filter).chain(whens).for_each(|formula| formula.conditions(&mut found));
+        found
+    }
+}
+
+impl Formula {
+    fn conditions<'a>(&'a self, out: &mut Vec<&'a Condition>) {
+        match self {
+            Self::Is(condition) => out.push(condition),
+            Self::Not(inner) => inner.conditions(out),
+            Self::All(of) | Self::Any(of) => of.iter().for_each(|one| one.conditions(out)),
+        }
+    }
+}
+
+/// What is joined by AND.
+fn conjuncts<'a>(expr: Option<&'a Expr>, out: &mut Vec<&'a Expr>) {
+    match expr {
+        Some(Expr::Nested(inner)) => conjuncts(Some(inner), out),
+        Some(Expr::BinaryOp { left, op: BinaryOperator::And, right }) => {
+            conjuncts(Some(left), out);
+            conjuncts(Some(right), out);
+        }
+        Some(other) => out.push(other),
+        None => {}
+    }
+}
+
+/// The two columns of an equation.
+fn keys(expr: &Expr) -> Option<[String; 2]> {
+    match expr {
+        Expr::Nested(inner) => keys(inner),
+        Expr::BinaryOp { left, op: BinaryOperator::Eq, right } => Some([named(left)?, named(right)?]),
+        _ => None,
+    }
+}
+
+/// The table, what is joined to it, and FROM as it was read. `FROM a, b WHERE a.k = b.k` is a join; its equation is
+/// taken out of the conditions.
+fn tables(select: &Select, conditions: &mut Vec<&Expr>) -> Result<(String, Option<Join>, String), QueryError> {
+    let many = || QueryError::unsupported("a join of more than two tables, or one that is not ON a.key = b.key");
+    let name = |factor: &TableFactor| match factor {
+        TableFactor::Table { name, .. } => Ok(name.to_string()),
+        other => Err(QueryError::unsupported(format!("FROM {other}"))),
+    };
+    match &select.from[..] {
+        [from] => match &from.joins[..] {
+            [] => name(&from.relation).map(|table| (table.clone(), None, table)),
+            [join] => {
+                let (JoinOperator::Join(on) | JoinOperator::Inner(on)) = &join.join_operator else {
+                    return Err(QueryError::unsupported(format!("{join}, which is no inner join,")));
+                };
+                let JoinConstraint::On(on) = on else { return Err(many()) };
+                let joined = Join { table: name(&join.relation)?, keys: keys(on).ok_or_else(many)? };
+                Ok((name(&from.relation)?, Some(joined), from.to_string()))
+            }
+            _ => Err(many()),
+        },
+        [one, other] if one.joins.is_empty() && other.joins.is_empty() => {
+            let at = conditions.iter().position(|expr| keys(expr).is_some()).ok_or_else(many)?;
+            let keys = keys(conditions.remove(at)).ok_or_else(many)?;
+            let names = [name(&one.relation)?, name(&other.relation)?];
+            let from = names.join(", ");
+            let [table, joined] = names;
+            Ok((table, Some(Join { table: joined, keys }), from))
+        }
+        _ => Err(many()),
     }
 }
 
@@ -172,56 +241,8 @@ fn understood(query: &Query, read: &str) -> Result<(), QueryError> {
     }
 }
 
-fn aggregate(expr: &Expr) -> Result<Aggregate, QueryError> {
-    let other = || QueryError::unsupported(format!("the result {expr}"));
-    let Expr::Function(Function { name, args: FunctionArguments::List(list), .. }) = expr else { return Err(other()) };
-    let [FunctionArg::Unnamed(argument)] = &list.args[..] else { return Err(other()) };
-    // Only the name and the argument are accepted: no DISTINCT, FILTER or OVER.
-    if expr.to_string() != format!("{name}({argument})") {
-        return Err(other());
-    }
-    match (name.to_string().to_lowercase().as_str(), argument) {
-        ("count", FunctionArgExpr::Wildcard) => Ok(Aggregate::Count),
-        ("sum", FunctionArgExpr::Expr(product)) => {
-            let mut factors = Vec::new();
-            multiplied(product, &mut factors)?;
-            Ok(Aggregate::Sum(factors))
-        }
-        _ => Err(other()),
-    }
-}
-
-fn multiplied(expr: &Expr, out: &mut Vec<Factor>) -> Result<(), QueryError> {
-    match expr {
-        Expr::Nested(inner) => multiplied(inner, out),
-        Expr::BinaryOp { left, op: BinaryOperator::Multiply, right } => {
-            multiplied(left, out)?;
-            multiplied(right, out)
-        }
-        Expr::BinaryOp { left, op: op @ (BinaryOperator::Plus | BinaryOperator::Minus), right } => {
-            let minus = *op == BinaryOperator::Minus;
-            let other =
-                || QueryError::unsupported(format!("the factor {expr} (a column, or a number plus or minus one)"));
-            let factor = match (number(left), named(left), number(right), named(right)) {
-                (Some(constant), _, _, Some(column)) => Factor { column, constant: Some(constant), negated: minus },
-                (_, Some(column), Some(constant), _) => {
-                    Factor { column, constant: Some(if minus { constant.negated() } else { constant }), negated: false }
-                }
-                _ => return Err(other()),
-            };
-            out.push(factor);
-            Ok(())
-        }
-        _ => {
-            let column = named(expr).ok_or_else(|| QueryError::unsupported(format!("the factor {expr}")))?;
-            out.push(Factor { column, constant: None, negated: false });
-            Ok(())
-        }
-    }
-}
-
-/// The name of a column; a table prefix must name the only table.
-fn named(expr: &Expr) -> Option<String> {
+/// The name of a column; a table prefix must name one of the tables.
+pub(super) fn named(expr: &Expr) -> Option<String> {
     match expr {
         Expr::Identifier(name) => Some(name.value.clone()),
         Expr::CompoundIdentifier(parts) => parts.last().map(|name| name.value.clone()),
@@ -230,7 +251,7 @@ fn named(expr: &Expr) -> Option<String> {
     }
 }
 
-fn formula(expr: &Expr) -> Result<Formula, QueryError> {
+pub(super) fn formula(expr: &Expr) -> Result<Formula, QueryError> {
     let not = |negated: bool, formula: Formula| if negated { Formula::Not(Box::new(formula)) } else { formula };
     Ok(match expr {
         Expr::Nested(inner) => formula(inner)?,
@@ -247,6 +268,9 @@ fn formula(expr: &Expr) -> Result<Formula, QueryError> {
         }
         Expr::Like { negated, any: false, expr: of, pattern, escape_char: None } => {
             not(*negated, is(expr, of, prefix(expr, pattern)?)?)
+        }
+        Expr::BinaryOp { left, op, right } if named(left).is_some() && named(right).is_some() => {
+            difference(expr, [left, right], op)?
         }
         Expr::BinaryOp { left, op: op @ (BinaryOperator::Eq | BinaryOperator::NotEq), right } => {
             let (of, value) = if named(left).is_some() { (left, right) } else { (right, left) };
@@ -265,6 +289,22 @@ fn formula(expr: &Expr) -> Result<Formula, QueryError> {
     })
 }
 
+/// Two columns: their difference, compared with 0.
+fn difference(whole: &Expr, [left, right]: [&Expr; 2], op: &BinaryOperator) -> Result<Formula, QueryError> {
+    let zero = Constant::Number(Decimal { mantissa: 0, digits: 0 });
+    let (test, not) = match op {
+        BinaryOperator::Eq => (Test::Among(vec![zero]), false),
+        BinaryOperator::NotEq => (Test::Among(vec![zero]), true),
+        _ => match comparisons(op) {
+            Some([comparison, _]) => (Test::Compare(comparison, zero), false),
+            None => return Err(QueryError::unsupported(format!("{op} in {whole}"))),
+        },
+    };
+    let column = named(left).unwrap_or_default();
+    let is = Formula::Is(Condition { column, minus: named(right), test, text: whole.to_string() });
+    Ok(if not { Formula::Not(Box::new(is)) } else { is })
+}
+
 /// The operator as seen from its left side, and from its right side.
 fn comparisons(op: &BinaryOperator) -> Option<[Comparison; 2]> {
     use Comparison::{Above, AtLeast, AtMost, Below};
@@ -281,7 +321,7 @@ fn is(whole: &Expr, of: &Expr, test: Test) -> Result<Formula, QueryError> {
     let column = named(of).ok_or_else(|| {
         QueryError::unsupported(format!("the condition {whole} (a column is compared with a constant)"))
     })?;
-    Ok(Formula::Is(Condition { column, test, text: whole.to_string() }))
+    Ok(Formula::Is(Condition { column, minus: None, test, text: whole.to_string() }))
 }
 
 fn compared(whole: &Expr, of: &Expr, comparison: Comparison, with: &Expr) -> Result<Formula, QueryError> {
@@ -307,7 +347,7 @@ fn prefix(whole: &Expr, pattern: &Expr) -> Result<Test, QueryError> {
     }
 }
 
-fn number(expr: &Expr) -> Option<Decimal> {
+pub(super) fn number(expr: &Expr) -> Option<Decimal> {
     match constant(expr)? {
         Constant::Number(number) => Some(number),
         Constant::Date(_) | Constant::Text(_) => None,
@@ -370,128 +410,4 @@ fn moved(day: i64, sign: i64, interval: &Interval) -> Option<i64> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn date(text: &str) -> Constant {
-        Constant::Date(read_date(text).unwrap())
-    }
-
-    /// The tests of a formula, in their order.
-    fn tests(formula: &Formula) -> Vec<(&str, &Test)> {
-        match formula {
-            Formula::Is(condition) => vec![(&condition.column, &condition.test)],
-            Formula::Not(inner) => tests(inner),
-            Formula::All(of) | Formula::Any(of) => of.iter().flat_map(tests).collect(),
-        }
-    }
-
-    #[test]
-    fn the_text_of_the_specification_is_read() {
-        let text = "select sum(l_extendedprice * l_discount) as revenue from lineitem where \
-                    l_shipdate >= date '1994-01-01' and l_shipdate < date '1994-01-01' + interval '1' year and \
-                    l_discount between 0.06 - 0.01 and 0.06 + 0.01 and l_quantity < 24;";
-        let statement = Statement::parse(text).unwrap();
-        let found = tests(&statement.filter);
-        let number = |mantissa, digits| Constant::Number(Decimal { mantissa, digits });
-        let wanted = [
-            ("l_shipdate", Comparison::AtLeast, date("1994-01-01")),
-            ("l_shipdate", Comparison::Below, date("1995-01-01")),
-            ("l_discount", Comparison::AtLeast, number(5, 2)),
-            ("l_discount", Comparison::AtMost, number(7, 2)),
-            ("l_quantity", Comparison::Below, number(24, 0)),
-        ];
-        let wanted = wanted.map(|(column, comparison, constant)| (column, Test::Compare(comparison, constant)));
-        assert_eq!(found, wanted.iter().map(|(column, test)| (*column, test)).collect::<Vec<_>>());
-        let factor = |name: &str| Factor { column: name.into(), constant: None, negated: false };
-        assert_eq!(statement.aggregate, Aggregate::Sum(vec![factor("l_extendedprice"), factor("l_discount")]));
-        assert_eq!(statement.table, "lineitem");
-    }
-
-    #[test]
-    fn constants_may_stand_on_the_left_and_in_factors() {
-        let statement = Statement::parse("SELECT SUM(a * (1 - t.b) * (c - 0.5)) FROM t WHERE 3 < a AND b = 2").unwrap();
-        let number = |mantissa| Constant::Number(Decimal { mantissa, digits: 0 });
-        let wanted = [Test::Compare(Comparison::Above, number(3)), Test::Among(vec![number(2)])];
-        assert_eq!(tests(&statement.filter), [("a", &wanted[0]), ("b", &wanted[1])]);
-        let Aggregate::Sum(factors) = statement.aggregate else { panic!("a sum") };
-        let parts: Vec<_> = factors.iter().map(|f| (f.constant.map(|c| c.to_string()), f.negated)).collect();
-        assert_eq!(parts, [(None, false), (Some("1".into()), true), (Some("-0.5".into()), false)]);
-    }
-
-    #[test]
-    fn formulas_keep_their_shape() {
-        let text = "SELECT COUNT(*) FROM t WHERE NOT (a <> 1 OR b NOT BETWEEN 2 AND 3) AND c LIKE 'x%' AND d NOT IN ('u', 'v')";
-        let Formula::All(of) = Statement::parse(text).unwrap().filter else { panic!("an AND") };
-        let [Formula::All(first), Formula::Not(list)] = &of[..] else { panic!("{of:?}") };
-        assert!(
-            matches!(&first[0], Formula::Not(or) if matches!(&**or, Formula::Any(of) if of.len() == 2)),
-            "{first:?}"
-        );
-        assert_eq!(tests(&first[1]), [("c", &Test::Prefix("x".into()))]);
-        let texts = ["u", "v"].map(|text| Constant::Text(text.into())).to_vec();
-        assert_eq!(tests(list), [("d", &Test::Among(texts))]);
-    }
-
-    #[test]
-    fn intervals_end_with_their_month() {
-        let bound = |sum: &str| {
-            let text = format!("SELECT COUNT(*) FROM t WHERE d < date '2000-01-31' {sum}");
-            tests(&Statement::parse(&text).unwrap().filter)[0].1.clone()
-        };
-        let below = |day| Test::Compare(Comparison::Below, date(day));
-        assert_eq!(bound("+ interval '1' month"), below("2000-02-29"));
-        assert_eq!(bound("- interval '2' year"), below("1998-01-31"));
-        assert_eq!(bound("+ interval '30' day"), below("2000-03-01"));
-    }
-
-    #[test]
-    fn what_is_beyond_the_front_is_named() {
-        let refused = [
-            ("SELEC 1", "is not SQL"),
-            ("SELECT SUM(a) FROM t", "every row passes"),
-            ("SELECT a FROM t", "the result a"),
-            ("SELECT SUM(a) FROM t JOIN u ON a = b", "what stands at \"JOIN u"),
-            ("DELETE FROM t WHERE a = 1", "another statement than SELECT"),
-            ("SELECT COUNT(*) FROM t WHERE a = 1; SELECT COUNT(*) FROM t WHERE a = 1", "a text of 2 statements"),
-            ("SELECT a FROM t WHERE a = 1", "the result a"),
-            ("SELECT AVG(a) FROM t WHERE a = 1", "the result AVG(a)"),
-            ("SELECT SUM(DISTINCT a) FROM t WHERE a = 1", "the result SUM(DISTINCT a)"),
-            ("SELECT SUM(a) OVER () FROM t WHERE a = 1", "the result SUM(a) OVER ()"),
-            ("SELECT SUM(a / b) FROM t WHERE a = 1", "the factor a / b"),
-            ("SELECT SUM(a + b) FROM t WHERE a = 1", "the factor a + b"),
-            ("SELECT SUM(a), COUNT(*) FROM t WHERE a = 1", "a list of 2 results"),
-            ("SELECT COUNT(*) FROM t, u WHERE a = 1", "(a join)"),
-            ("SELECT COUNT(*) FROM t JOIN u ON t.x = u.x WHERE a = 1", "what stands at \"JOIN u"),
-            ("SELECT COUNT(*) FROM t WHERE a = 1 GROUP BY b", "what stands at \"GROUP BY b\""),
-            ("SELECT COUNT(*) FROM t WHERE a = 1 LIMIT 3", "LIMIT 3"),
-            ("SELECT COUNT(*) FROM t WHERE a < b", "no constant number, date or text"),
-            ("SELECT COUNT(*) FROM t WHERE a LIKE '%x'", "the pattern of a LIKE"),
-            ("SELECT COUNT(*) FROM t WHERE a LIKE 'x_%'", "the pattern of a LIKE"),
-            ("SELECT COUNT(*) FROM t WHERE a ILIKE 'x%'", "the condition a ILIKE"),
-            ("SELECT COUNT(*) FROM t WHERE a IN (SELECT b FROM u)", "the condition a IN"),
-            ("SELECT COUNT(*) FROM t WHERE a IN (1, b)", "b in a IN (1, b), which is no constant"),
-            ("SELECT COUNT(*) FROM t WHERE a IS NULL", "the condition a IS NULL"),
-            ("SELECT COUNT(*) FROM t WHERE a XOR b", "XOR in a XOR b"),
-            ("SELECT COUNT(*) FROM t WHERE a + 1 < 3", "a column is compared with a constant"),
-        ];
-        for (text, wanted) in refused {
-            let error = Statement::parse(text).unwrap_err().to_string();
-            assert!(error.contains(wanted), "{text}: {error}");
-        }
-        let deep = format!("SELECT COUNT(*) FROM t WHERE {}a = 1{}", "(".repeat(5000), ")".repeat(5000));
-        assert!(Statement::parse(&deep).unwrap_err().to_string().contains("recursion limit"));
-        // What is long and nests nothing is read; what nests is bounded, however it is written.
-        let list = format!("SELECT COUNT(*) FROM t WHERE a IN ({}'it, - or ++')", "'x - y', 1, ".repeat(1000));
-        assert!(Statement::parse(&list).is_ok());
-        for (one, other) in
-            [("a=1", " OR "), ("a=1", " AND "), ("1", "+"), ("a", "-"), ("a", "::int"), ("a", " IS NULL")]
-        {
-            let chain = |count: usize| {
-                format!("SELECT COUNT(*) FROM t WHERE b < {}{one}", format!("{one}{other}").repeat(count))
-            };
-            assert!(Statement::parse(&chain(1000)).unwrap_err().to_string().contains("names and operators"), "{other}");
-            let _ = Statement::parse(&chain(150));
-        }
-    }
-}
+mod tests;

@@ -26,7 +26,8 @@ pub(crate) fn form(form: KeyForm) -> &'static str {
 }
 
 pub(crate) fn render(plan: &Plan) -> String {
-    let mut text = table::heading(&plan.head);
+    let mut text = revealed(&plan.details);
+    text += &table::heading(&plan.head);
     text += &security_line(&plan.security);
     text += &match &plan.scheme {
         SchemePlan::Ckks(section) => slots(section),
@@ -131,11 +132,33 @@ fn columns(details: &Value) -> String {
     columns.collect::<Vec<_>>().join(", ")
 }
 
-/// The domains that a description has.
-fn told(columns: &Value) -> String {
+/// What a query reveals, and to whom. It stands before all else.
+pub(super) fn revealed(details: &Details) -> String {
+    let Some(revealed) = details.get("revealed") else { return String::new() };
     let text = |c: &Value, field: &str| c[field].as_str().unwrap_or_default().to_owned();
+    let listed = |of: &Value, show: &dyn Fn(&Value) -> String| {
+        of.as_array().into_iter().flatten().map(show).collect::<Vec<_>>().join(", ")
+    };
     let column = |c: &Value| format!("{} ({})", text(c, "column"), text(c, "values"));
-    columns.as_array().into_iter().flatten().map(column).collect::<Vec<_>>().join(", ")
+    let columns = listed(&revealed["columns"], &column);
+    let mut all =
+        line("server learns", &format!("the query, {} rows, and of each column: {columns}", revealed["rows"]));
+    let encrypted = |c: &Value| format!("{} ({})", text(c, "column"), text(c, "encrypted"));
+    all += &line("encrypted", &listed(&revealed["columns"], &encrypted));
+    if let Some(groups) = revealed.get("groups") {
+        let names = listed(&groups["columns"], &|name| name.as_str().unwrap_or_default().to_owned());
+        let told =
+            format!("{} of {names}: their list is known to the server, which rows are in them is not", groups["count"]);
+        all += &line("groups", &told);
+    }
+    if let Some(join) = revealed.get("join").and_then(Value::as_str) {
+        all += &line("join", &format!("{join}, matched in the clear before encryption: the server learns no key"));
+    }
+    let sums = &revealed["sums"];
+    all + &line(
+        "client sees",
+        &format!("{sums} decrypted sums; quotients, order and LIMIT are computed from them in the clear"),
+    )
 }
 
 /// Both schemes of a program over the bridge, and how exact its answer is.
@@ -147,10 +170,6 @@ fn bridged(section: &BridgedPlan, details: &Details) -> String {
     let passing = number("rows_expected");
     let mut text = line("query", detail("sql").as_str().unwrap_or_default());
     text += &line("rows", &format!("{}; about {passing:.0} pass if values are spread evenly", detail("rows")));
-    text += &line(
-        "server learns",
-        &format!("the query, the number of rows, and of each column: {}", told(&detail("told"))),
-    );
     let each = &filter["bootstrappings_per_row"];
     let count = units::count(section.bootstrappings);
     text += &line("bootstraps", &format!("{count}, {each} a row: {}", columns(&filter)));

@@ -1,8 +1,11 @@
 //! The text of a run.
 
-use super::{params::power, table::line, units};
+use super::{params::power, plan, table::line, units};
 use limbwise::ckks::{ShadowReport, audit::RegionPrecision};
-use limbwise_apps::{Accuracy, Details, family::Checked};
+use limbwise_apps::{
+    Accuracy, Details,
+    family::{AnswerTable, Cell, Checked},
+};
 use limbwise_runtime::{
     RunReport,
     clock::Step,
@@ -122,13 +125,33 @@ fn integers(section: &IntegersRun) -> String {
     text
 }
 
+/// The rows of an answer below the names of its columns: what was decrypted, with the exact number behind it.
+fn rows(table: &AnswerTable) -> String {
+    let cell = |cell: &Cell| match cell {
+        Cell::Key(value) => value.clone(),
+        Cell::Number(number) => format!("{:.4} ({})", number.decrypted, number.exact),
+        Cell::Null(()) => "none".into(),
+    };
+    let named = |row: &Vec<Cell>| {
+        let cells = table.columns.iter().zip(row).map(|(name, of)| format!("{name} {}", cell(of)));
+        line("", &cells.collect::<Vec<_>>().join(", "))
+    };
+    table.rows.iter().map(named).collect()
+}
+
 /// An answer, and the rows it is of.
 fn bridged(section: &BridgedRun, report: &RunReport) -> String {
     let answer = &section.answer;
     let precision = report.details.get("precision").cloned().unwrap_or_default();
     let predicted = |name: &str| precision[name].as_f64().unwrap_or(0.0);
     let off = format!("off by {:.1e} of it", answer.relative_error);
-    let mut text = line("answer", &format!("{:.4}; exact {}; {off}", answer.decrypted, answer.exact));
+    let mut text = plan::revealed(&report.details);
+    text += &match &section.table {
+        None => line("answer", &format!("{:.4}; exact {}; {off}", answer.decrypted, answer.exact)),
+        Some(table) => {
+            line("answer", &format!("{} rows; the number that is off most is {off}", table.rows.len())) + &rows(table)
+        }
+    };
     text += &line("", &format!("{:.1e} at most predicted", predicted("sum_relative_error")));
     let (passing, rows) = (section.rows_passing, section.rows);
     let wrong = format!("{} decided otherwise than in the clear", section.wrong);

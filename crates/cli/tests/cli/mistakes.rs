@@ -75,11 +75,11 @@ fn each_mistake_has_a_text_that_teaches() {
         ("tfhe-shadow", &["run", "pbs", "--shadow"]),
         (
             "query-columns",
-            &["plan", "query", "--data", "text.csv", "--sql", "SELECT COUNT(*) FROM t WHERE age < 40 OR ill < age"],
+            &["plan", "query", "--data", "text.csv", "--sql", "SELECT COUNT(*) FROM t WHERE age < 40 OR weight < age"],
         ),
         (
             "query-group",
-            &["run", "query", "--data", "text.csv", "--sql", "SELECT COUNT(*) FROM t WHERE age < 40 GROUP BY ill"],
+            &["run", "query", "--data", "text.csv", "--sql", "SELECT age, COUNT(*) FROM t WHERE age < 40 GROUP BY ill"],
         ),
         ("query-column", &["run", "query", "--data", "text.csv", "--sql", "SELECT SUM(pay) FROM t WHERE age < 40"]),
         ("query-text", &["run", "query", "--data", "text.csv", "--sql", "SELECT COUNT(*) FROM t WHERE weight < 80"]),

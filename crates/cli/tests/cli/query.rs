@@ -3,6 +3,7 @@
 use crate::{
     common::{Folder, TINY_BRIDGE, tiny_tfhe_of_four_bits},
     contract::valid,
+    exact_sides::evaluated,
 };
 use serde_json::json;
 use std::{
@@ -47,6 +48,51 @@ fn an_encrypted_table_answers_as_the_clear_one() {
     let timed = valid(&folder, "time", &["time", "--graph", "q.lw", "--machine", "counts", "--json"]);
     // Five rows; 9700 prices in cents are 7 digits, of which the first two go together.
     assert!(recorded["bootstrappings"] == 5 * 6 && timed["operators"].as_array().is_some(), "{recorded:#} {timed:#}");
+}
+
+/// Groups, averages, CASE, order, a join and two columns compared: in one run, and by files of two sides.
+#[test]
+fn a_joined_table_answers_in_groups() {
+    let folder = folder("groups");
+    folder.write("shops.csv", "hue,city,opened\nred,Ulm,2026-01-10\nblue,Bonn,2026-01-20\n");
+    let sql = "SELECT city, COUNT(*) AS n, AVG(price) AS mean, SUM(price * (1 - rebate)) AS paid, \
+               SUM(CASE WHEN rebate > 0.06 THEN price ELSE 0 END) / SUM(price) AS part FROM sales JOIN shops ON color = hue \
+               WHERE day < opened OR price < 8 GROUP BY city ORDER BY paid DESC LIMIT 2";
+    let query = ["query", "--sql", sql, "--data", "sales.csv", "--with", "shops=shops.csv", SMALL[0], SMALL[1]];
+    let plan = valid(&folder, "plan", &[&["plan"], &query[..], &["--json"]].concat());
+    let revealed = &plan["revealed"];
+    assert_eq!(
+        (&revealed["groups"]["count"], &revealed["join"], &revealed["sums"]),
+        (&2.into(), &"color = hue".into(), &8.into())
+    );
+    let columns: Vec<&str> =
+        revealed["columns"].as_array().unwrap().iter().filter_map(|c| c["column"].as_str()).collect();
+    assert_eq!(columns, ["day - opened", "price", "city", "rebate"]);
+    let run = valid(&folder, "run", &[&["run"], &query[..], &["--json"]].concat());
+    assert_eq!((&run["wrong"], &run["bootstrappings"]), (&0.into(), &plan["bootstrappings"]), "{run:#}");
+    let exact = |row: usize| -> Vec<&str> {
+        let cells = run["table"]["rows"][row].as_array().unwrap().iter();
+        cells.map(|cell| cell.as_str().or_else(|| cell["exact"].as_str()).unwrap()).collect()
+    };
+    assert_eq!(exact(0)[..4], ["Ulm", "3", "39.24666666666667", "106.7085"], "{run:#}");
+    assert_eq!(exact(1), ["Bonn", "2", "41.50", "43.0000", "0.963855421686747"], "{run:#}");
+    assert!(run["answer"]["relative_error"].as_f64().unwrap() < 1e-4, "{run:#}");
+    // What is revealed stands before all else, and the rows are written below.
+    let told = |verb: &str| String::from_utf8(folder.run(&[&[verb], &query[..]].concat()).stdout).unwrap();
+    assert!(told("plan").trim_start().starts_with("server learns"), "{}", told("plan"));
+    evaluated(&folder, &query);
+    let opened =
+        folder.run(&["decrypt", "--client", "mine", "--in", "out", "--out", "answer.csv", "--compare", "--json"]);
+    let opened: serde_json::Value = serde_json::from_slice(&opened.stdout).unwrap();
+    assert_eq!((&opened["compared"]["wrong"], &opened["compared"]["compared"]), (&0.into(), &20.into()), "{opened:#}");
+    let answer = std::fs::read_to_string(folder.path().join("answer.csv")).unwrap();
+    let rows: Vec<Vec<f64>> =
+        answer.lines().map(|row| row.split(',').map(|cell| cell.parse().unwrap()).collect()).collect();
+    assert!(rows.len() == 2 && (rows[0][3] - 106.7085).abs() < 1e-3 && (rows[1][1] - 2.0).abs() < 1e-9, "{answer}");
+    // A table of several sums has no noise of its own to flood, and is not asked in parts.
+    let share = ["decrypt", "--client", "mine", "--in", "out", "--out", "shared.csv", "--share"];
+    let refused = String::from_utf8(folder.run(&share).stderr).unwrap();
+    assert!(refused.contains("computed from several results"), "{refused}");
 }
 
 #[test]

@@ -1,0 +1,233 @@
+//! Tests of questions.
+
+use super::super::table::Column;
+use super::*;
+
+fn table() -> Table {
+    let column = |name: &str, cells: &[&str]| Column::of_cells(name, cells);
+    let columns = vec![
+        column("Price", &["10.50", "99.99", "3", "7.25"]),
+        column("discount", &["0.05", "0.10", "0", "0.07"]),
+        column("day", &["1994-01-01", "1993-12-31", "1994-12-31", "1995-01-01"]),
+        column("color", &["red", "green", "blue", "1"]),
+    ];
+    Table { name: Some("goods".into()), columns, rows: 4 }
+}
+
+fn question(filter: &str, result: &str, domains: &[&str]) -> Result<Question, QueryError> {
+    let domains: Vec<Domain> = domains.iter().map(|d| d.parse()).collect::<Result<_, _>>()?;
+    let statement = Statement::parse(&format!("SELECT {result} FROM goods WHERE {filter}"))?;
+    Question::new(&statement, &table(), &domains)
+}
+
+#[test]
+fn answers_are_exact() {
+    let day = "day >= date '1994-01-01' AND day < date '1995-01-01'";
+    for (filter, result, rows, answer, digits) in [
+        (day, "SUM(price * discount)", vec![true, false, true, false], 1050 * 5, 4),
+        ("discount between 0.05 and 0.07", "COUNT(*)", vec![true, false, false, true], 2, 0),
+        ("discount > 0.055", "SUM(price)", vec![false, true, false, true], 9999 + 725, 2),
+        ("discount < 0.055", "SUM(price * (1 - discount))", vec![true, false, true, false], 1050 * 95 + 300 * 100, 4),
+        ("discount = 0.1", "SUM(price * (discount + 0.125))", vec![false, true, false, false], 9999 * 225, 5),
+        ("10 <= price", "SUM(discount)", vec![true, true, false, false], 15, 2),
+        ("color = 'green' OR price < 5", "COUNT(*)", vec![false, true, true, false], 2, 0),
+        ("color <> 'green' AND NOT price > 10", "COUNT(*)", vec![false, false, true, true], 2, 0),
+        ("color IN ('red', 'blue', 'black')", "SUM(price)", vec![true, false, true, false], 1350, 2),
+        ("color LIKE 'gr%' OR color LIKE 're%'", "COUNT(*)", vec![true, true, false, false], 2, 0),
+        ("color NOT LIKE 'b%' AND color >= 'a'", "COUNT(*)", vec![true, true, false, false], 2, 0),
+        ("day IN ('1994-01-01', date '1995-01-01')", "COUNT(*)", vec![true, false, false, true], 2, 0),
+        (
+            "NOT (day BETWEEN '1994-01-01' AND '1994-12-31' AND price > 5)",
+            "COUNT(*)",
+            vec![false, true, true, true],
+            3,
+            0,
+        ),
+        ("price IN (3, 7.25, 8) OR price NOT IN (10.5, 3, 7.25)", "COUNT(*)", vec![false, true, true, true], 3, 0),
+    ] {
+        let question = question(filter, result, &[]).unwrap();
+        assert_eq!(question.passing(&table()).unwrap(), rows, "{filter}");
+        let (sums, measure) = (question.sums(&table()).unwrap(), &question.measures[0]);
+        assert_eq!((&sums[..], measure.digits()), (&[answer][..], digits), "{result}");
+    }
+}
+
+#[test]
+fn texts_are_numbers_of_what_both_sides_know() {
+    let domain = ["color=yellow|red|green|blue|1"];
+    let asked = question("color = 'red'", "COUNT(*)", &domain).unwrap();
+    assert_eq!(asked.compared[0].categories, ["1", "blue", "green", "red", "yellow"]);
+    assert_eq!(values(&asked.compared[0], &table()).unwrap(), [3, 2, 1, 0]);
+    // A list that lacks one is told where; one that is no list, and hostile ones, are refused.
+    let error = question("color = 'red'", "COUNT(*)", &["color=red|blue"]).unwrap_err().to_string();
+    assert!(error.contains("column color, row 2: \"green\" is none of the values"), "{error}");
+    let error = question("color = 'red'", "COUNT(*)", &["color=1..3"]).unwrap_err().to_string();
+    assert!(error.contains("the column holds texts, got a range"), "{error}");
+    let statement = Statement::parse(&asked.sql).unwrap();
+    assert_eq!(Question::described(&statement, 4, &asked.compared).unwrap(), asked);
+    for change in [
+        |field: &mut Field| field.categories.swap(0, 1),
+        |field: &mut Field| field.high = 7,
+        |field: &mut Field| field.categories.clear(),
+        |field: &mut Field| field.categories[4] = "z".repeat(300),
+        |field: &mut Field| field.kind = Kind::Date,
+    ] {
+        let mut field = asked.compared[0].clone();
+        change(&mut field);
+        let error = Question::described(&statement, 4, &[field]).unwrap_err().to_string();
+        assert!(error.contains("no domain of a column"), "{error}");
+    }
+}
+
+#[test]
+fn long_formulas_become_short_ones() {
+    for join in ["OR", "AND"] {
+        let many = vec!["price=3"; 160].join(&format!(" {join} "));
+        assert_eq!(
+            question(&many, "COUNT(*)", &[]).unwrap().condition,
+            question("price=3", "COUNT(*)", &[]).unwrap().condition
+        );
+    }
+    let list = (0..3000).map(|i| (2 * i).to_string()).collect::<Vec<_>>().join(",");
+    let long = question(&format!("price IN ({list})"), "COUNT(*)", &["price=0..99999"]).unwrap();
+    let error = super::super::Filter::new(
+        &long,
+        &limbwise::tfhe::preset("2-2-p64").map(|p| limbwise::tfhe::TfheParams::new(&p).unwrap()).unwrap(),
+    );
+    assert!(error.unwrap_err().to_string().contains("bootstrappings a row"));
+}
+
+#[test]
+fn rows_that_fill_a_table_do_not_pass() {
+    for filter in [
+        "color <> 'red' OR price > 5",
+        "color NOT IN ('red', 'blue') AND price < 50",
+        "price > 3 OR day > '1994-01-01'",
+    ] {
+        let whole = Question { rows: 7, ..question(filter, "COUNT(*)", &[]).unwrap() };
+        let filled = whole.filled(table()).unwrap();
+        assert_eq!(filled.rows, 7);
+        let passing = whole.passing(&filled).unwrap();
+        assert_eq!(passing[4..], [false; 3], "{filter}");
+        assert_eq!(passing[..4], whole.passing(&table()).unwrap()[..], "{filter}");
+    }
+}
+
+#[test]
+fn domains_decide_the_width() {
+    let width = |domains: &[&str]| question("price < 50", "COUNT(*)", domains).map(|q| q.compared[0].bits());
+    assert_eq!(width(&[]).unwrap(), 14, "9699 units between least and largest");
+    assert_eq!(width(&["price=0..655.35"]).unwrap(), 16);
+    let refused = [
+        (&["price=0..50"][..], "column Price, row 2: 99.99 lies outside 0.00 to 50.00"),
+        (&["price=0..99999999999"], "takes 44 bits"),
+        (&["price=50..0"], "the low end lies above"),
+        (&["price=1994-01-01..7"], "the column holds decimals"),
+        (&["price"], "not of that form"),
+        (&["prize=1..2"], "no column \"prize\""),
+    ];
+    for (domains, wanted) in refused {
+        let error = width(domains).unwrap_err().to_string();
+        assert!(error.contains(wanted), "{error}");
+    }
+}
+
+#[test]
+fn mistakes_are_named_before_keys() {
+    for (filter, result, wanted) in [
+        ("price < 0", "COUNT(*)", "no row can pass"),
+        ("price < 10 AND price > 20", "COUNT(*)", "no row can pass"),
+        ("discount = 0.055", "COUNT(*)", "no row can pass"),
+        ("price < 1000", "COUNT(*)", "every row passes"),
+        ("size < 3", "COUNT(*)", "no column \"size\": its columns are Price, discount, day, color"),
+        (
+            "color < 3",
+            "COUNT(*)",
+            "column color holds texts such as \"blue\", the constant is a number; write a text in quotes",
+        ),
+        ("color = 'black'", "COUNT(*)", "no row can pass"),
+        ("color < 'red' OR price < 1000", "COUNT(*)", "every row passes"),
+        ("price LIKE '3%'", "COUNT(*)", "the constant is a text; write a number"),
+        ("price = 'red'", "COUNT(*)", "the constant is a text; write a number"),
+        ("price < 50", "SUM(color)", "a sum of the texts of color"),
+        ("price < 50", "SUM(day)", "a sum of the dates of day"),
+        ("day < 3", "COUNT(*)", "column day holds dates, the constant is a number; write date 'YYYY-MM-DD'"),
+        ("price < '1994-01-01'", "COUNT(*)", "the constant is a date; write a number"),
+        ("price < 50", "SUM(price * price * price * price * price)", "a product of 5 factors"),
+        ("price < 50", "SUM(99999999999999999 - price)", "a factor of Price beyond"),
+    ] {
+        let error = question(filter, result, &[]).unwrap_err().to_string();
+        assert!(error.contains(wanted), "{filter}: {error}");
+    }
+    let other = Statement::parse("SELECT COUNT(*) FROM orders WHERE price < 50").unwrap();
+    let error = Question::new(&other, &table(), &[]).unwrap_err().to_string();
+    assert!(error.contains("about table \"orders\", the data are \"goods\""), "{error}");
+}
+
+fn asked(text: &str, domains: &[&str]) -> Result<Question, QueryError> {
+    let domains: Vec<Domain> = domains.iter().map(|d| d.parse()).collect::<Result<_, _>>()?;
+    Question::new(&Statement::parse(text)?, &table(), &domains)
+}
+
+#[test]
+fn groups_have_flags_and_share_sums() {
+    let text = "SELECT color, COUNT(*), AVG(price), SUM(price), SUM(CASE WHEN discount > 0.06 THEN price ELSE 0 END) \
+                FROM goods WHERE color <> 'blue' GROUP BY color ORDER BY SUM(price) DESC";
+    let question = asked(text, &["color=1|blue|green|red|white"]).unwrap();
+    // Blue cannot pass; white has no row, which only the decrypted count tells.
+    assert_eq!(
+        question.groups.iter().map(|g| question.shown(0, g.values[0])).collect::<Vec<_>>(),
+        ["1", "green", "red", "white"]
+    );
+    assert_eq!((question.flags.len(), question.measures.len()), (8, 12), "a flag and one of CASE, three sums");
+    let exact = question.exact(&question.sums(&table()).unwrap());
+    let rows = question.answer(&exact);
+    let shown = |value: &super::super::answer::Value<super::super::answer::Exact>| match value {
+        super::super::answer::Value::Key(key, value) => question.shown(*key, *value),
+        super::super::answer::Value::Number(number) => number.to_string(),
+        super::super::answer::Value::Null => "none".into(),
+    };
+    let rows: Vec<Vec<String>> = rows.iter().map(|row| row.values.iter().map(shown).collect()).collect();
+    let wanted = [
+        ["green", "1", "99.99", "99.99", "99.99"],
+        ["red", "1", "10.50", "10.50", "0.00"],
+        ["1", "1", "7.25", "7.25", "7.25"],
+    ];
+    assert_eq!(rows, wanted);
+    // What a server is told is enough to make the same question.
+    let again = Question::described(&Statement::parse(&question.sql).unwrap(), 4, &question.fields()).unwrap();
+    assert_eq!(again, question);
+}
+
+#[test]
+fn an_average_of_no_row_is_none() {
+    let question = asked("SELECT AVG(price), COUNT(*) FROM goods WHERE price < 5 AND color = 'red'", &[]).unwrap();
+    let rows = question.answer(&question.exact(&question.sums(&table()).unwrap()));
+    assert_eq!(rows[0].values[0], super::super::answer::Value::Null);
+    let (shown, same) = question.compared(&[0.0, 0.0], &question.exact(&question.sums(&table()).unwrap()));
+    assert!(same && matches!(shown.rows[0][0], crate::family::Cell::Null(())));
+}
+
+#[test]
+fn mistakes_of_groups_are_named_before_keys() {
+    for (text, domains, wanted) in [
+        ("SELECT day, COUNT(*) FROM goods GROUP BY day", &[][..], "GROUP BY day: the known values make 367 groups"),
+        ("SELECT COUNT(*) FROM goods GROUP BY size", &[], "no column \"size\""),
+        (
+            "SELECT color, COUNT(*) FROM goods GROUP BY color",
+            &["color=red|green"],
+            "row 3: \"blue\" is none of the values",
+        ),
+        ("SELECT COUNT(*), SUM(price) FROM goods", &[], "every row passes"),
+        ("SELECT SUM(CASE WHEN price < 5 THEN 1 ELSE 0 END), COUNT(*) FROM goods", &[], "every row passes"),
+        ("SELECT color, MIN(price) FROM goods GROUP BY color", &[], "MIN or MAX (GROUP BY the column"),
+        (
+            "SELECT SUM(price * price * price * price) FROM goods WHERE price < 5",
+            &["price=0..9999999999.99"],
+            "bits in its smallest unit, at most 120 are taken",
+        ),
+    ] {
+        let error = asked(text, domains).unwrap_err().to_string();
+        assert!(error.contains(wanted), "{text}: {error}");
+    }
+}
