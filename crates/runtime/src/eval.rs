@@ -13,6 +13,7 @@ use crate::{
     parts::{Asker, Part, PartDone, Ready, Request, sum_files},
     places::{Existing, ciphertexts, open_file, targets},
     plan::predicted_memory,
+    prepared::Stock,
     record::{Recording, record},
     scheme::{Forecast, Piped},
     server::Server,
@@ -52,6 +53,8 @@ pub struct Job<'a> {
     pub existing: Existing,
     /// Directory of checkpoints, if any.
     pub checkpoint: Option<&'a Path>,
+    /// The program's plaintexts, encoded by [`prepare_files`](crate::prepared::prepare_files), if there are any.
+    pub prepared: Option<&'a Path>,
 }
 
 /// Limits of an evaluation.
@@ -188,11 +191,12 @@ fn evaluated<P: Program<Scheme: Piped>>(
     let params = program.params();
     let mut opened = Opened::of(dev, program, keys, job, &mut clock)?;
     let encoder = P::Scheme::encoder(params);
+    let stock = Stock::of(job, program)?;
     let results = with_keys::<P::Scheme, _>(dev, params, keys, &chosen.recording, &mut clock, |keys, clock| {
-        let server = Server::new(dev, &encoder, program, clock)?;
+        let server = stock.server(dev, &encoder, program, clock)?;
         opened.evaluate(&server, keys, limits.stop, clock)
     });
-    let results = opened.settled(results)?;
+    let results = opened.settled(results).map_err(|e| stock.named(e))?;
     opened.write(dev, program, &results, &mut clock)?;
     let (steps, _) = clock.finish();
     let warnings = sentences(dev, division.as_ref());
@@ -305,8 +309,9 @@ fn resident<P: Program<Scheme: Piped>>(
     let (params, encoder) = (program.params(), P::Scheme::encoder(program.params()));
     let mut quiet = |_| ();
     let mut clock = Clock::new(&mut quiet);
+    let stock = Stock::of(job, program)?;
     with_keys::<P::Scheme, _>(dev, params, files, &chosen.recording, &mut clock, |keys, clock| {
-        let server = Server::new(dev, &encoder, program, clock)?;
+        let server = stock.server(dev, &encoder, program, clock)?;
         let memory_bytes = chosen.predicted;
         asker.ready(Ready { results: program.results(), summed: program.summed(), memory_bytes });
         while let Some(request) = asker.next() {
@@ -320,8 +325,8 @@ fn resident<P: Program<Scheme: Piped>>(
             });
         }
         Ok(())
-    })?;
-    Ok(())
+    })
+    .map_err(|e| stock.named(e.into()))
 }
 
 fn part_done<P: Program<Scheme: Piped>>(
@@ -395,18 +400,24 @@ fn report<P: Program<Scheme: Piped>>(
 /// Keys are opened and sizes compared before the program is built: a description comes from outside, and a few bytes of
 /// it can demand any amount of work.
 fn built(job: &Job<'_>, limits: &Limits<'_>) -> Result<(AnyProgram, ServerKeys)> {
-    let described = |cause: DescriptionError| Error::Description {
-        path: "the description of the program".into(),
-        cause: cause.into(),
-    };
     let params = job.description.params().map_err(described)?;
     let keys = of_scheme(&params, job.keys, job.description)?;
+    Ok((program_within(job.description, job.model, limits)?, keys))
+}
+
+fn described(cause: DescriptionError) -> Error {
+    Error::Description { path: "the description of the program".into(), cause: cause.into() }
+}
+
+/// Builds a program whose sizes fit the memory.
+pub(crate) fn program_within(description: &Description, model: &Model, limits: &Limits<'_>) -> Result<AnyProgram> {
+    let params = description.params().map_err(described)?;
     let (before, most) = (held(limits), most_memory(limits));
-    room_for(before, most, job.description.least_bytes(&params))?;
-    let program = job.description.program(job.model).map_err(described)?;
+    room_for(before, most, description.least_bytes(&params))?;
+    let program = description.program(model).map_err(described)?;
     let least = on_scheme!(AnyProgram, &program, program => floor::least_bytes(program));
     room_for(before, most, least)?;
-    Ok((program, keys))
+    Ok(program)
 }
 
 /// Refuses another number of inputs than the program takes.

@@ -10,6 +10,8 @@ use crate::{
 };
 use limbwise::rlwe::KeyForm;
 use limbwise_apps::{
+    Description,
+    linear::layer::Model,
     options::{Choice, choice},
     registry::AnyLiteral,
 };
@@ -67,13 +69,8 @@ pub(crate) struct Eval {
     #[arg(long)]
     force: bool,
 
-    /// The server's matrix or filters, if the description leaves them to it: a table or .npy; the weights of a network
-    #[arg(long, value_name = "FILE")]
-    weights: Option<PathBuf>,
-
-    /// The server's bias, if the description leaves it to the server
-    #[arg(long, value_name = "FILE")]
-    bias: Option<PathBuf>,
+    #[command(flatten)]
+    model: ModelFiles,
 
     /// Storage of evaluation keys [default: the fastest that fits]
     #[arg(long, value_parser = choice(KEYS_KEPT), value_name = "HOW")]
@@ -82,6 +79,10 @@ pub(crate) struct Eval {
     /// Save the state after each step in this directory, and resume from it
     #[arg(long, value_name = "DIR")]
     checkpoint: Option<PathBuf>,
+
+    /// The program's plaintexts, encoded before (limbwise prepare): they are read in place of being encoded
+    #[arg(long, value_name = "FILE")]
+    prepared: Option<PathBuf>,
 
     /// Keep the keys, and evaluate the parts of a batch that come on standard input, a line of JSON each; answers go to
     /// standard output (docs/guide/cluster.md)
@@ -96,6 +97,29 @@ pub(crate) struct Eval {
     output: JsonArgs,
 }
 
+/// Files of a model that the description leaves to the server.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub(super) struct ModelFiles {
+    /// The server's matrix or filters, if the description leaves them to it: a table or .npy; the weights of a network
+    #[arg(long, value_name = "FILE")]
+    weights: Option<PathBuf>,
+
+    /// The server's bias, if the description leaves it to the server
+    #[arg(long, value_name = "FILE")]
+    bias: Option<PathBuf>,
+}
+
+/// The model of a program.
+pub(super) fn model_of(description: &Description, files: &ModelFiles) -> anyhow::Result<Model> {
+    let files = [files.weights.as_deref(), files.bias.as_deref()];
+    match description.workload.model(files).map_err(refused)? {
+        None if files.iter().any(Option::is_some) => {
+            Err(Mistake("--weights, --bias: this program has no clear matrix; leave them out".into()).into())
+        }
+        model => Ok(model.unwrap_or_default()),
+    }
+}
+
 /// Longest request: a sum names thousands of directories.
 const MOST_LINE: u64 = 1 << 24;
 
@@ -107,15 +131,7 @@ impl Eval {
     pub(super) fn execute(&self) -> anyhow::Result<()> {
         let output = self.output.open();
         let description = description(&self.server)?;
-        let files = [self.weights.as_deref(), self.bias.as_deref()];
-        let model = match description.workload.model(files).map_err(refused)? {
-            None if files.iter().any(Option::is_some) => {
-                return Err(
-                    Mistake("--weights, --bias: this program has no clear matrix; leave them out".into()).into()
-                );
-            }
-            model => model.unwrap_or_default(),
-        };
+        let model = model_of(&description, &self.model)?;
         if matches!((self.keys, &description.params), (Some(KeyForm::Seeded | KeyForm::Disk), AnyLiteral::Tfhe(_))) {
             return Err(Mistake(WHOLE.into()).into());
         }
@@ -135,6 +151,7 @@ impl Eval {
             results: self.out.as_deref().unwrap_or_else(|| Path::new("")),
             existing: Existing::replaced_if(self.force),
             checkpoint: self.checkpoint.as_deref(),
+            prepared: self.prepared.as_deref(),
         };
         let limits = Limits { key_form: self.keys, memory_bytes: self.memory.most, ..Limits::default() };
         if self.parts {

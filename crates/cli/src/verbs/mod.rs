@@ -18,6 +18,7 @@ pub(crate) mod list;
 pub(crate) mod machines;
 pub(crate) mod params;
 mod plan;
+mod prepare;
 pub(crate) mod record;
 mod reproduce;
 #[cfg(feature = "client")]
@@ -73,6 +74,7 @@ pub(crate) enum Verb {
     Keygen(keygen::Keygen),
     #[cfg(feature = "client")]
     Encrypt(encrypt::Encrypt),
+    Prepare(prepare::Prepare),
     Eval(eval::Eval),
     Serve(serve::Serve),
     #[command(hide = true)]
@@ -104,6 +106,7 @@ impl Verb {
             Self::Keygen(verb) => verb.execute(),
             #[cfg(feature = "client")]
             Self::Encrypt(verb) => verb.execute(),
+            Self::Prepare(verb) => verb.execute(),
             Self::Eval(verb) => verb.execute(),
             Self::Serve(verb) => verb.execute(again),
             Self::ServePlan(verb) => verb.execute(),

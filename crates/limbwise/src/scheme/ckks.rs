@@ -18,6 +18,7 @@ use crate::{
     },
     error::{Result, ScaleError},
     params::{Params, ParamsLiteral, SecurityReport},
+    supply::Supply,
     tfhe::TfheParams,
     wire::{Origin, Source, read_ciphertext, write_ciphertext, write_params},
 };
@@ -149,6 +150,7 @@ impl Scheme for Ckks {
 
     fn encode<D: Device>(
         setup: Setup<'_, Self, D>,
+        supply: &dyn Supply<D>,
         model: &Maps<'_>,
         tell: &mut dyn FnMut(Encoding, usize, usize),
     ) -> Result<Encoded<D>> {
@@ -156,11 +158,11 @@ impl Scheme for Ckks {
         let mut maps = Vec::new();
         for (done, (map, plan)) in model.maps.iter().enumerate() {
             tell(Encoding::Maps, done, model.maps.len());
-            maps.push(LinearTransform::encode(dev, encoder, map, *plan)?);
+            maps.push(LinearTransform::encode_from(dev, supply, encoder, map, *plan)?);
         }
         let encode = |plan| {
             tell(Encoding::Bootstrapper, 0, 1);
-            Bootstrapper::encode(dev, encoder, plan)
+            Bootstrapper::encode_from(dev, supply, encoder, plan)
         };
         Ok(Encoded { maps, bootstrapper: model.bootstrapping.map(encode).transpose()? })
     }
