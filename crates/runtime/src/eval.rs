@@ -10,7 +10,7 @@ use crate::{
     keys::DiskKeys,
     offload::{Division, arrange, sentences},
     origin::{belongs, hashes, name_of},
-    parts::{Asker, Part, PartDone, Ready, Request, sum_files},
+    parts::{Answer, Asker, Files, Part, PartDone, Ready, Request, sum_files},
     places::{Existing, ciphertexts, open_file, targets},
     plan::predicted_memory,
     prepared::Stock,
@@ -315,48 +315,67 @@ fn resident<P: Program<Scheme: Piped>>(
         let memory_bytes = chosen.predicted;
         asker.ready(Ready { results: program.results(), summed: program.summed(), memory_bytes });
         while let Some(request) = asker.next() {
-            asker.answer(match &request {
-                Request::Evaluate(part) => part_done(&server, program, (files, keys), (job, limits), part),
-                Request::Sum(sum) => sum_files(&server, program, files.origin(), sum).map(|results| PartDone {
-                    seconds: 0.0,
-                    resumed_after: None,
-                    results,
-                }),
-            });
+            let asked = Asked { server: &server, program, files, keys, job, limits };
+            let answer = match &request {
+                Request::Evaluate(part) => asked.part(part).map(Answer::Part),
+                Request::Sum(sum) => sum_files(&server, program, files.origin(), sum)
+                    .map(|results| Answer::Part(PartDone { seconds: 0.0, resumed_after: None, results })),
+                Request::Files(files) => asked.report(files, &chosen).map(|report| Answer::Report(Box::new(report))),
+            };
+            asker.answer(answer.map_err(|e| stock.named(e)));
         }
         Ok(())
     })
     .map_err(|e| stock.named(e.into()))
 }
 
-fn part_done<P: Program<Scheme: Piped>>(
-    server: &Server<'_, AnyDevice, P>,
-    program: &P,
-    (files, keys): (&ServerKeys, Keys<'_, AnyDevice>),
-    (job, limits): (&Job<'_>, &Limits<'_>),
-    part: &Part,
-) -> Result<PartDone> {
-    if !part.inputs.is_dir() {
-        return Err(Error::Empty { path: part.inputs.display().to_string() });
+/// A request to a resident evaluation, with all that stays between requests.
+struct Asked<'a, 'k, P: Program> {
+    server: &'a Server<'a, AnyDevice, P>,
+    program: &'a P,
+    files: &'a ServerKeys,
+    keys: Keys<'k, AnyDevice>,
+    job: &'a Job<'a>,
+    limits: &'a Limits<'a>,
+}
+
+impl<P: Program<Scheme: Piped>> Asked<'_, '_, P> {
+    fn part(&self, part: &Part) -> Result<PartDone> {
+        if !part.inputs.is_dir() {
+            return Err(Error::Empty { path: part.inputs.display().to_string() });
+        }
+        let (results, checkpoint) = (&part.results, part.checkpoint.as_deref());
+        let inputs = ciphertexts(&part.inputs)?;
+        let of_part = Job { inputs: &inputs, results, existing: Existing::Replaced, checkpoint, ..*self.job };
+        let (steps, resumed_after, results) = self.carried_out(&of_part)?;
+        Ok(PartDone { seconds: evaluation_seconds(&steps), resumed_after, results })
     }
-    let inputs = ciphertexts(&part.inputs)?;
-    counted(program, inputs.len())?;
-    let of_part = Job {
-        inputs: &inputs,
-        results: &part.results,
-        existing: Existing::Replaced,
-        checkpoint: part.checkpoint.as_deref(),
-        ..*job
-    };
-    let mut quiet = |_| ();
-    let (dev, mut clock) = (server.device(), Clock::new(&mut quiet));
-    let mut opened = Opened::of(dev, program, files, &of_part, &mut clock)?;
-    let results = opened.evaluate(server, keys, limits.stop, &mut clock);
-    let results = opened.settled(results)?;
-    opened.write(dev, program, &results, &mut clock)?;
-    let (steps, _) = clock.finish();
-    let resumed_after = opened.resumed();
-    Ok(PartDone { seconds: evaluation_seconds(&steps), resumed_after, results: opened.targets })
+
+    fn report(&self, files: &Files, chosen: &Chosen<P::Scheme>) -> Result<EvalReport> {
+        let inputs = match &files.inputs[..] {
+            [place] => ciphertexts(place)?,
+            several => several.to_vec(),
+        };
+        let (results, checkpoint) = (&files.results, files.checkpoint.as_deref());
+        let existing = Existing::replaced_if(files.replace);
+        let of_files = Job { inputs: &inputs, results, existing, checkpoint, ..*self.job };
+        let (steps, resumed_after, results) = self.carried_out(&of_files)?;
+        Ok(EvalReport { results, resumed_after, ..report(&of_files, self.program, chosen, steps) })
+    }
+
+    /// Evaluates one job; returns its steps, the step after which it resumed, and its results.
+    fn carried_out(&self, job: &Job<'_>) -> Result<(Vec<Step>, Option<usize>, Vec<PathBuf>)> {
+        counted(self.program, job.inputs.len())?;
+        let mut quiet = |_| ();
+        let (dev, mut clock) = (self.server.device(), Clock::new(&mut quiet));
+        let mut opened = Opened::of(dev, self.program, self.files, job, &mut clock)?;
+        let results = opened.evaluate(self.server, self.keys, self.limits.stop, &mut clock);
+        let results = opened.settled(results)?;
+        opened.write(dev, self.program, &results, &mut clock)?;
+        let (steps, _) = clock.finish();
+        let resumed_after = opened.resumed();
+        Ok((steps, resumed_after, opened.targets))
+    }
 }
 
 /// The report of an evaluation, without results, interruptions and division.

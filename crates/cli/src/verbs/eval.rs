@@ -5,7 +5,9 @@ use crate::{
     host::{HostArgs, MemoryArgs},
     output::{JsonArgs, print},
     progress::{Progress, note},
+    seconds::SecondsArgs,
     text::{forecast, table::line, units},
+    verbs::resident,
     workload::refused,
 };
 use limbwise::rlwe::KeyForm;
@@ -17,7 +19,7 @@ use limbwise_apps::{
 };
 use limbwise_runtime::{
     EvalReport, Job, Limits, evaluate_files, evaluate_parts,
-    parts::{Asker, PartDone, Ready, Request},
+    parts::{Answer as Done, Asker, Files, PartDone, Ready, Request},
     places::{BOOTSTRAP, Existing, KEYS, ciphertexts, description},
     scheme::Forecast,
 };
@@ -54,8 +56,12 @@ const KEYS_KEPT: &[Choice<KeyForm>] = &[
 #[command(verbatim_doc_comment, override_usage = "limbwise eval [OPTIONS] --server <DIR> --in <PATH>... --out <PATH>")]
 pub(crate) struct Eval {
     /// Directory of the server: program.json, and evaluation.keys, bootstrap.keys or both
-    #[arg(long, value_name = "DIR")]
-    server: PathBuf,
+    #[arg(long, value_name = "DIR", required_unless_present = "socket")]
+    server: Option<PathBuf>,
+
+    /// Ask the evaluator that "limbwise serve DIR --socket PATH" keeps in memory, with its program, keys and model
+    #[arg(long, value_name = "PATH", conflicts_with_all = ["server", "weights", "bias", "keys", "prepared", "parts"])]
+    socket: Option<PathBuf>,
 
     /// The encrypted inputs: their directory, or files in the program's order
     #[arg(long = "in", value_name = "PATH", num_args = 1.., required_unless_present = "parts")]
@@ -94,6 +100,8 @@ pub(crate) struct Eval {
     #[command(flatten)]
     memory: MemoryArgs,
     #[command(flatten)]
+    seconds: SecondsArgs,
+    #[command(flatten)]
     output: JsonArgs,
 }
 
@@ -102,11 +110,11 @@ pub(crate) struct Eval {
 pub(super) struct ModelFiles {
     /// The server's matrix or filters, if the description leaves them to it: a table or .npy; the weights of a network
     #[arg(long, value_name = "FILE")]
-    weights: Option<PathBuf>,
+    pub(super) weights: Option<PathBuf>,
 
     /// The server's bias, if the description leaves it to the server
     #[arg(long, value_name = "FILE")]
-    bias: Option<PathBuf>,
+    pub(super) bias: Option<PathBuf>,
 }
 
 /// The model of a program.
@@ -129,8 +137,14 @@ const WHOLE: &str =
 
 impl Eval {
     pub(super) fn execute(&self) -> anyhow::Result<()> {
-        let output = self.output.open();
-        let description = description(&self.server)?;
+        let (output, seconds) = (self.output.open(), self.seconds.open()?);
+        if let Some(socket) = &self.socket {
+            let report = resident::ask(socket, &self.files()?)?;
+            seconds.write_steps(resident::steps(&report))?;
+            return output.report(&report, &resident::render(&report));
+        }
+        let server = self.server.as_deref().unwrap_or_else(|| Path::new(""));
+        let description = description(server)?;
         let model = model_of(&description, &self.model)?;
         if matches!((self.keys, &description.params), (Some(KeyForm::Seeded | KeyForm::Disk), AnyLiteral::Tfhe(_))) {
             return Err(Mistake(WHOLE.into()).into());
@@ -141,8 +155,7 @@ impl Eval {
             files => files.to_vec(),
         };
         let dev = self.host.open()?;
-        let keys: Vec<PathBuf> =
-            [BOOTSTRAP, KEYS].map(|name| self.server.join(name)).into_iter().filter(|path| path.exists()).collect();
+        let keys = key_files(server);
         let job = Job {
             description: &description,
             model: &model,
@@ -160,11 +173,28 @@ impl Eval {
         let mut progress = Progress::new(0.0);
         let report = evaluate_files(&dev, &job, &limits, &mut |event| progress.tell(event))?;
         progress.finish();
+        seconds.write(&progress)?;
         if let Some(step) = report.resumed_after {
             note(&format!("went on after step {step} of the checkpoint"));
         }
         output.report(&report, &render(&report))
     }
+}
+
+impl Eval {
+    /// The same files as a request to another process, which may run in another directory.
+    fn files(&self) -> anyhow::Result<Files> {
+        let whole = |path: &Path| std::path::absolute(path);
+        let inputs = self.inputs.iter().map(|path| whole(path)).collect::<io::Result<_>>()?;
+        let results = whole(self.out.as_deref().unwrap_or_else(|| Path::new("")))?;
+        let checkpoint = self.checkpoint.as_deref().map(whole).transpose()?;
+        Ok(Files { inputs, results, replace: self.force, checkpoint })
+    }
+}
+
+/// The key files of a server's directory.
+pub(super) fn key_files(server: &Path) -> Vec<PathBuf> {
+    [BOOTSTRAP, KEYS].map(|name| server.join(name)).into_iter().filter(|path| path.exists()).collect()
 }
 
 /// Requests from standard input, answers to standard output.
@@ -219,8 +249,12 @@ impl Asker for Lines {
         }
     }
 
-    fn answer(&mut self, done: limbwise_runtime::Result<PartDone>) {
-        Self::say(&done.map_or_else(|e| Answer::Refused(e.to_string()), Answer::Done));
+    fn answer(&mut self, done: limbwise_runtime::Result<Done>) {
+        Self::say(&match done {
+            Ok(Done::Part(part)) => Answer::Done(part),
+            Ok(Done::Report(_)) => Answer::Refused("files are evaluated over a socket: limbwise serve --socket".into()),
+            Err(e) => Answer::Refused(e.to_string()),
+        });
     }
 }
 

@@ -21,6 +21,7 @@ mod plan;
 mod prepare;
 pub(crate) mod record;
 mod reproduce;
+mod resident;
 #[cfg(feature = "client")]
 mod run;
 #[cfg(feature = "client")]
@@ -29,6 +30,7 @@ mod run_parts;
 pub(crate) mod schemas;
 mod serve;
 mod serve_plan;
+mod serve_resident;
 pub(crate) mod sweep;
 pub(crate) mod time;
 

@@ -7,9 +7,9 @@ use super::{Difference, Encoding, Encryption, Input, Keys, NoKeys, Scheme, Setup
 use crate::{
     ckks::{
         Audit, Expectation, FreshCiphertext, Model as Knowledge, Probe, ShadowBound, decrypt, decrypt::phase,
-        encrypt_from, encrypt_seeded_from,
+        encrypt::encrypt_in_pieces, encrypt_from, encrypt_seeded_from,
     },
-    wire::write_fresh_ciphertext,
+    wire::FreshWriter,
 };
 use crate::{
     ckks::{
@@ -353,10 +353,17 @@ impl ClientScheme for Ckks {
         seed: &Seed,
         origin: &Origin,
     ) -> Result<W> {
-        let Setup { dev, params, .. } = setup;
+        let Setup { dev, encoder, params } = setup;
         match with.key {
             Encryption::SecretKey => {
-                write_fresh_ciphertext(out, dev, params, &fresh(setup, with, clear, seed)?, origin)
+                let secret = with.secrets.expect("encryption under the secret key has it").rlwe();
+                let (values, input) = (clear.values, clear.input);
+                let begin = |header: Ciphertext<D>, public: &Seed| {
+                    let header = header.with_promise(input.bounds)?;
+                    FreshWriter::begin(out, params, &header, values.len(), public, origin)
+                };
+                let each = |out: &mut FreshWriter<W>, poly: &D::Poly| out.push(dev, poly);
+                encrypt_in_pieces((dev, encoder), secret, (values, input.packing), seed, begin, each)?.finish()
             }
             Encryption::PublicKey => {
                 write_ciphertext(out, dev, params, &Self::encrypt(setup, with, clear, seed)?, origin)

@@ -37,6 +37,8 @@ pub use bgv::{read_fresh_bgv_ciphertext, write_fresh_bgv_ciphertext};
 pub use bridge::{bridge_fingerprint, read_to_lwe_key, write_to_lwe_key};
 pub use ciphertext::{read_ciphertext, write_ciphertext};
 #[cfg(feature = "client")]
+pub(crate) use ciphertext::FreshWriter;
+#[cfg(feature = "client")]
 pub use ciphertext::{read_fresh_ciphertext, write_fresh_ciphertext};
 pub use container::{Container, FileKind, Origin, origin};
 pub use error::WireError;

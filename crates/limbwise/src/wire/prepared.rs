@@ -186,6 +186,12 @@ impl<S: Source> PreparedFile<S> {
         self.count
     }
 
+    /// The shapes of the plaintexts, in their order.
+    pub fn shapes(&self) -> impl Iterator<Item = &Shape> {
+        let times = |s: &Stretch| usize::try_from(s.count).unwrap_or(usize::MAX);
+        self.stretches.iter().flat_map(move |s| std::iter::repeat_n(&s.shape, times(s)))
+    }
+
     /// Length of the file in bytes.
     #[must_use]
     pub fn length(&self) -> u64 {
