@@ -21,6 +21,10 @@ mod plan;
 mod prepare;
 pub(crate) mod record;
 mod reproduce;
+#[cfg(unix)]
+mod resident;
+#[cfg(not(unix))]
+#[path = "resident_absent.rs"]
 mod resident;
 #[cfg(feature = "client")]
 mod run;

@@ -149,7 +149,9 @@ impl Asker for Listening {
 
     fn answer(&mut self, done: limbwise_runtime::Result<Answer>) {
         let said = match done {
-            Ok(Answer::Report(report)) => serde_json::to_value(report).map_or_else(|e| Said::Failed(e.to_string()), Said::Report),
+            Ok(Answer::Report(report)) => {
+                serde_json::to_value(report).map_or_else(|e| Said::Failed(e.to_string()), Said::Report)
+            }
             Ok(Answer::Part(_)) => Said::Failed("a part was answered, a report was asked for".into()),
             Err(error) => Said::of(error),
         };
@@ -189,10 +191,15 @@ fn converse(mut connection: UnixStream, to: &SyncSender<Call>) -> io::Result<()>
             return Ok(());
         }
         if !text.ends_with('\n') {
-            return tell(&mut connection, &Said::Refused(format!("a call of {read} bytes without an end: at most {MOST_CALL}")));
+            return tell(
+                &mut connection,
+                &Said::Refused(format!("a call of {read} bytes without an end: at most {MOST_CALL}")),
+            );
         }
         let said = match serde_json::from_str(&text) {
-            Err(e) => Said::Refused(format!("not a call of limbwise eval --socket: {e}; both sides must be of one version")),
+            Err(e) => {
+                Said::Refused(format!("not a call of limbwise eval --socket: {e}; both sides must be of one version"))
+            }
             Ok(files) => {
                 let (answer, answered) = sync_channel(1);
                 let gone = |_| io::Error::from(io::ErrorKind::BrokenPipe);
@@ -219,12 +226,12 @@ pub(super) fn ask(socket: &Path, files: &Files) -> anyhow::Result<Value> {
     let mut text = serde_json::to_vec(files)?;
     text.push(b'\n');
     let mut answer = String::new();
-    let asked = connection
-        .write_all(&text)
-        .and_then(|()| BufReader::new(&connection).take(MOST_ANSWER).read_line(&mut answer));
+    let asked =
+        connection.write_all(&text).and_then(|()| BufReader::new(&connection).take(MOST_ANSWER).read_line(&mut answer));
     if !answer.ends_with('\n') {
         let why = asked.err().map_or_else(|| "it ended".into(), |e| e.to_string());
-        let text = format!("{shown}: the server was gone before its answer ({why}); {start}, and call again with --force");
+        let text =
+            format!("{shown}: the server was gone before its answer ({why}); {start}, and call again with --force");
         return Err(io::Error::new(io::ErrorKind::ConnectionAborted, text).into());
     }
     match serde_json::from_str(&answer) {

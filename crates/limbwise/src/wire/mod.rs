@@ -35,9 +35,9 @@ pub use bgv::{bgv_fingerprint, read_bgv_ciphertext, read_bgv_params, write_bgv_c
 #[cfg(feature = "client")]
 pub use bgv::{read_fresh_bgv_ciphertext, write_fresh_bgv_ciphertext};
 pub use bridge::{bridge_fingerprint, read_to_lwe_key, write_to_lwe_key};
-pub use ciphertext::{read_ciphertext, write_ciphertext};
 #[cfg(feature = "client")]
 pub(crate) use ciphertext::FreshWriter;
+pub use ciphertext::{read_ciphertext, write_ciphertext};
 #[cfg(feature = "client")]
 pub use ciphertext::{read_fresh_ciphertext, write_fresh_ciphertext};
 pub use container::{Container, FileKind, Origin, origin};
