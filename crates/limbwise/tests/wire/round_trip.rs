@@ -210,22 +210,17 @@ fn a_large_batch_is_encrypted_in_pieces_to_the_same_file() {
     let secret = || SecretKey::generate(&t.params, &Seed([4; 32]));
     let setup = Setup { dev: &t.dev, encoder: &t.encoder, params: &t.params };
     let secrets = Secrets { rlwe: Some(secret()), tfhe: None };
-    let with = Encrypting {
-        key: Encryption::SecretKey,
-        secrets: Some(&secrets),
-        public: None,
-        shadows: Shadows::Absent,
-    };
+    let with =
+        Encrypting { key: Encryption::SecretKey, secrets: Some(&secrets), public: None, shadows: Shadows::Absent };
     let clear = |values| Clear { input: &input, values };
     let pieces = Ckks::encrypt_to(Vec::new(), setup, &with, clear(&values), &seed, &origin).unwrap();
     let plain = t.encoder.encode(&t.dev, &values, input.packing).unwrap();
-    let FreshCiphertext { ciphertext, seed: public } =
-        encrypt_seeded_from(&t.dev, &t.params, &secret(), &plain, &seed);
+    let FreshCiphertext { ciphertext, seed: public } = encrypt_seeded_from(&t.dev, &t.params, &secret(), &plain, &seed);
     let fresh = FreshCiphertext { ciphertext: ciphertext.with_promise(promise()).unwrap(), seed: public };
     let whole = wire::write_fresh_ciphertext(Vec::new(), &t.dev, &t.params, &fresh, &origin).unwrap();
     assert!(pieces == whole);
     // A promise that one value breaks is refused before anything is written.
-    let mut broken = values;
+    let mut broken = values.clone();
     broken[batch - 1][7] *= 1e3;
     assert!(Ckks::encrypt_to(Vec::new(), setup, &with, clear(&broken), &seed, &origin).is_err());
 }
