@@ -47,7 +47,12 @@ def fresh(directory: Path) -> Path:
     return directory
 
 
-def reported(io: Path, report: dict[str, Any]) -> None:
-    """Writes seconds by step for the harness: one flat object."""
-    steps = {f"{number}: {step['name']}": round(step["seconds"], 6) for number, step in enumerate(report["steps"], 1)}
+def seconds(io: Path) -> list[str | Path]:
+    """Returns the options by which a server's steps are timed for the harness: one flat object, name to seconds."""
+    return ["--seconds", io / "server_reported_steps.json"]
+
+
+def joined(io: Path, files: list[Path]) -> None:
+    """Writes the seconds of several evaluations as one object, the name of each file before its steps."""
+    steps = {f"{file.stem}: {name}": one for file in files for name, one in json.loads(file.read_text()).items()}
     (io / "server_reported_steps.json").write_text(json.dumps(steps, indent=2) + "\n")

@@ -31,7 +31,7 @@ pub(crate) struct WrongMessages {
 }
 
 /// Whether the system failed. Other refusals of the libraries are user mistakes.
-fn is_fault(error: &anyhow::Error) -> bool {
+pub(crate) fn is_fault(error: &anyhow::Error) -> bool {
     let scheme = match error.downcast_ref::<Runtime>() {
         Some(Runtime::Scheme(scheme)) => Some(scheme),
         Some(Runtime::File { cause, .. }) => Some(&**cause),

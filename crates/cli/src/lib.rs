@@ -26,6 +26,7 @@ mod host;
 mod output;
 mod progress;
 mod readings;
+mod seconds;
 #[cfg(feature = "client")]
 mod secrets;
 mod specs;

@@ -19,6 +19,9 @@ pub(crate) struct Progress {
     /// Seconds of the evaluation, from the plan.
     predicted: f64,
     bar: Option<(Part, ProgressBar)>,
+    /// Steps that are over, and the current one.
+    over: Vec<(String, f64)>,
+    current: Option<(String, Instant)>,
 }
 
 /// Parts with a bar of their own: the program's steps share one, for the plan knows how long they take together.
@@ -41,10 +44,29 @@ impl Part {
 impl Progress {
     /// Before a run whose evaluation should take so many seconds.
     pub(crate) fn new(predicted: f64) -> Self {
-        Self { terminal: stderr().is_terminal(), predicted, bar: None }
+        Self { terminal: stderr().is_terminal(), predicted, bar: None, over: Vec::new(), current: None }
+    }
+
+    /// The steps that were told, with their seconds.
+    pub(crate) fn steps(&self) -> impl Iterator<Item = (&str, f64)> {
+        self.over.iter().map(|(name, seconds)| (name.as_str(), *seconds))
+    }
+
+    /// Ends the current step where another begins.
+    fn clock(&mut self, next: Option<&str>) {
+        if next.is_some() && self.current.as_ref().map(|(name, _)| name.as_str()) == next {
+            return;
+        }
+        if let Some((name, since)) = self.current.take() {
+            self.over.push((name, since.elapsed().as_secs_f64()));
+        }
+        self.current = next.map(|name| (name.to_owned(), Instant::now()));
     }
 
     pub(crate) fn tell(&mut self, event: Event) {
+        if let Event::Progress { step, .. } = &event {
+            self.clock(Some(step));
+        }
         match event {
             Event::Progress { step, done, total } if self.terminal => self.advance(&step, done, total),
             Event::Progress { .. } => {}
@@ -61,7 +83,7 @@ impl Progress {
     fn advance(&mut self, step: &str, done: usize, total: usize) {
         let part = Part::of(step);
         if self.bar.as_ref().is_none_or(|(current, _)| *current != part) {
-            self.finish();
+            self.clear();
             let bar = ProgressBar::new(total as u64).with_style(style(&part, self.predicted));
             bar.enable_steady_tick(Duration::from_millis(200));
             self.bar = Some((part, bar));
@@ -72,7 +94,13 @@ impl Progress {
         }
     }
 
+    /// Ends the last step.
     pub(crate) fn finish(&mut self) {
+        self.clock(None);
+        self.clear();
+    }
+
+    fn clear(&mut self) {
         if let Some((_, bar)) = self.bar.take() {
             bar.finish_and_clear();
         }

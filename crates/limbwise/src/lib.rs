@@ -4,7 +4,8 @@
 //! [`Device`](limbwise_device::Device).
 //! Stays out: kernels, machine models, files of workloads, threads. Secret keys exist only under the feature `client`.
 //!
-//! Read in this order: [`params`], [`rlwe`], [`ckks`], [`bgv`], [`tfhe`], [`bridge`], [`wire`], [`scheme`].
+//! Read in this order: [`params`], [`rlwe`], [`ckks`], [`bgv`], [`tfhe`], [`bridge`], [`wire`], [`supply`],
+//! [`scheme`].
 
 pub mod bgv;
 pub mod bridge;
@@ -13,6 +14,7 @@ pub mod error;
 pub mod params;
 pub mod rlwe;
 pub mod scheme;
+pub mod supply;
 pub mod tfhe;
 pub mod wire;
 

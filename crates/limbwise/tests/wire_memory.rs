@@ -56,9 +56,12 @@ fn load(kind: u16, bytes: &[u8], dev: &Cpu, sets: &Sets<'_>) -> bool {
         13 => wire::read_bgv_params(bytes).is_ok(),
         14 => wire::read_bgv_ciphertext(bytes, dev, bgv).is_ok(),
         15 => wire::read_to_lwe_key(bytes, bridge).is_ok(),
+        16 => wire::PreparedFile::open(bytes, params).and_then(|file| file.check(dev)).is_ok(),
         _ => wire::read_text(bytes, wire::FileKind::Graph).is_ok(),
     }
 }
+
+const SHAPE: &str = r#""batch":1,"evaluation_domain":true"#;
 
 /// Headers that claim more than their files hold, each with its kind.
 fn claims() -> Vec<(u16, String)> {
@@ -81,6 +84,8 @@ fn claims() -> Vec<(u16, String)> {
         (7, r#"{"bytes":1099511627776}"#.into()),
         (10, r#"{"tag":1}"#.into()),
         (15, r#"{"tag":1}"#.into()),
+        (16, format!(r#"{{"encoding":1,"model":"","runs":[{{"count":1048576,"limbs":[0],{SHAPE}}}]}}"#)),
+        (16, format!(r#"{{"encoding":1,"model":"","runs":[{{"count":18446744073709551615,"limbs":[0],{SHAPE}}}]}}"#)),
         (12, r#"{"tag":1,"batch":1048576,"range":[0,1],"norm_squared":1.0}"#.into()),
         (12, r#"{"tag":1,"batch":18446744073709551615,"range":[0,1],"norm_squared":1.0}"#.into()),
         (13, format!(r#"{{"literal":{{"log_n":17,"plaintext_modulus":786433,"levels":[[{primes}20]]}}}}"#)),

@@ -147,6 +147,7 @@ pub(crate) fn evaluate_inputs(
         results: &out,
         existing: Existing::replaced_if(replace),
         checkpoint: None,
+        prepared: None,
     };
     let limits = Limits { memory_bytes: memory, ..Limits::default() };
     json_of(&py.detach(|| evaluate_files(&dev, &job, &limits, &mut told)).map_err(of_runtime)?)

@@ -5,6 +5,7 @@
 use crate::{
     AnyDevice,
     client::{Decrypted, EncryptionKey, Expected, InputsOf, decrypt_files, encrypt_chosen, read_secrets, secret_file},
+    clock::READ_STEP,
     error::{Error, Result},
     expect::{expectations, expectations_of_sums},
     keygen::{KeyOrder, Sides, keygen},
@@ -317,12 +318,14 @@ impl ClientSide {
     ) -> Result<Encrypted> {
         let names: Vec<String> = program.inputs().iter().map(|input| input.name().to_owned()).collect();
         let chosen = Chosen::of(&names, asked)?;
+        observer.step(READ_STEP, 0, 2);
         let client = self.data.client::<S>(&self.description.workload, &self.program, &chosen.data);
         let (client, params) = (client.map_err(Error::of_refusal)?, program.params());
         if asked.key == Some(Encryption::PublicKey) && S::rlwe(params).is_none() {
             return Err(Error::Refused(NO_PUBLIC.into()));
         }
         let (inputs, key) = (program.inputs(), asked.key.unwrap_or_else(|| program.encryption()));
+        observer.step(READ_STEP, 1, 2);
         let read = EncryptionKey::read::<S>(dev, params, &self.dir, &self.description, key, asked.lock)?;
         let ledger = Ledger::of(&self.dir, read.key_set());
         ledger.ready()?; // without it nobody could read the results

@@ -10,9 +10,10 @@ use crate::{
     keys::DiskKeys,
     offload::{Division, arrange, sentences},
     origin::{belongs, hashes, name_of},
-    parts::{Asker, Part, PartDone, Ready, Request, sum_files},
+    parts::{Answer, Asker, Files, Part, PartDone, Ready, Request, sum_files},
     places::{Existing, ciphertexts, open_file, targets},
     plan::predicted_memory,
+    prepared::Stock,
     record::{Recording, record},
     scheme::{Forecast, Piped},
     server::Server,
@@ -52,6 +53,8 @@ pub struct Job<'a> {
     pub existing: Existing,
     /// Directory of checkpoints, if any.
     pub checkpoint: Option<&'a Path>,
+    /// The program's plaintexts, encoded by [`prepare_files`](crate::prepared::prepare_files), if there are any.
+    pub prepared: Option<&'a Path>,
 }
 
 /// Limits of an evaluation.
@@ -188,11 +191,12 @@ fn evaluated<P: Program<Scheme: Piped>>(
     let params = program.params();
     let mut opened = Opened::of(dev, program, keys, job, &mut clock)?;
     let encoder = P::Scheme::encoder(params);
+    let stock = Stock::of(job, program)?;
     let results = with_keys::<P::Scheme, _>(dev, params, keys, &chosen.recording, &mut clock, |keys, clock| {
-        let server = Server::new(dev, &encoder, program, clock)?;
+        let server = stock.server(dev, &encoder, program, clock)?;
         opened.evaluate(&server, keys, limits.stop, clock)
     });
-    let results = opened.settled(results)?;
+    let results = opened.settled(results).map_err(|e| stock.named(e))?;
     opened.write(dev, program, &results, &mut clock)?;
     let (steps, _) = clock.finish();
     let warnings = sentences(dev, division.as_ref());
@@ -305,53 +309,73 @@ fn resident<P: Program<Scheme: Piped>>(
     let (params, encoder) = (program.params(), P::Scheme::encoder(program.params()));
     let mut quiet = |_| ();
     let mut clock = Clock::new(&mut quiet);
+    let stock = Stock::of(job, program)?;
     with_keys::<P::Scheme, _>(dev, params, files, &chosen.recording, &mut clock, |keys, clock| {
-        let server = Server::new(dev, &encoder, program, clock)?;
+        let server = stock.server(dev, &encoder, program, clock)?;
         let memory_bytes = chosen.predicted;
         asker.ready(Ready { results: program.results(), summed: program.summed(), memory_bytes });
         while let Some(request) = asker.next() {
-            asker.answer(match &request {
-                Request::Evaluate(part) => part_done(&server, program, (files, keys), (job, limits), part),
-                Request::Sum(sum) => sum_files(&server, program, files.origin(), sum).map(|results| PartDone {
-                    seconds: 0.0,
-                    resumed_after: None,
-                    results,
-                }),
-            });
+            let asked = Asked { server: &server, program, files, keys, job, limits };
+            let answer = match &request {
+                Request::Evaluate(part) => asked.part(part).map(Answer::Part),
+                Request::Sum(sum) => sum_files(&server, program, files.origin(), sum)
+                    .map(|results| Answer::Part(PartDone { seconds: 0.0, resumed_after: None, results })),
+                Request::Files(files) => asked.report(files, &chosen).map(|report| Answer::Report(Box::new(report))),
+            };
+            asker.answer(answer.map_err(|e| stock.named(e)));
         }
         Ok(())
-    })?;
-    Ok(())
+    })
+    .map_err(|e| stock.named(e.into()))
 }
 
-fn part_done<P: Program<Scheme: Piped>>(
-    server: &Server<'_, AnyDevice, P>,
-    program: &P,
-    (files, keys): (&ServerKeys, Keys<'_, AnyDevice>),
-    (job, limits): (&Job<'_>, &Limits<'_>),
-    part: &Part,
-) -> Result<PartDone> {
-    if !part.inputs.is_dir() {
-        return Err(Error::Empty { path: part.inputs.display().to_string() });
+/// A request to a resident evaluation, with all that stays between requests.
+struct Asked<'a, 'k, P: Program> {
+    server: &'a Server<'a, AnyDevice, P>,
+    program: &'a P,
+    files: &'a ServerKeys,
+    keys: Keys<'k, AnyDevice>,
+    job: &'a Job<'a>,
+    limits: &'a Limits<'a>,
+}
+
+impl<P: Program<Scheme: Piped>> Asked<'_, '_, P> {
+    fn part(&self, part: &Part) -> Result<PartDone> {
+        if !part.inputs.is_dir() {
+            return Err(Error::Empty { path: part.inputs.display().to_string() });
+        }
+        let (results, checkpoint) = (&part.results, part.checkpoint.as_deref());
+        let inputs = ciphertexts(&part.inputs)?;
+        let of_part = Job { inputs: &inputs, results, existing: Existing::Replaced, checkpoint, ..*self.job };
+        let (steps, resumed_after, results) = self.carried_out(&of_part)?;
+        Ok(PartDone { seconds: evaluation_seconds(&steps), resumed_after, results })
     }
-    let inputs = ciphertexts(&part.inputs)?;
-    counted(program, inputs.len())?;
-    let of_part = Job {
-        inputs: &inputs,
-        results: &part.results,
-        existing: Existing::Replaced,
-        checkpoint: part.checkpoint.as_deref(),
-        ..*job
-    };
-    let mut quiet = |_| ();
-    let (dev, mut clock) = (server.device(), Clock::new(&mut quiet));
-    let mut opened = Opened::of(dev, program, files, &of_part, &mut clock)?;
-    let results = opened.evaluate(server, keys, limits.stop, &mut clock);
-    let results = opened.settled(results)?;
-    opened.write(dev, program, &results, &mut clock)?;
-    let (steps, _) = clock.finish();
-    let resumed_after = opened.resumed();
-    Ok(PartDone { seconds: evaluation_seconds(&steps), resumed_after, results: opened.targets })
+
+    fn report(&self, files: &Files, chosen: &Chosen<P::Scheme>) -> Result<EvalReport> {
+        let inputs = match &files.inputs[..] {
+            [place] => ciphertexts(place)?,
+            several => several.to_vec(),
+        };
+        let (results, checkpoint) = (&files.results, files.checkpoint.as_deref());
+        let existing = Existing::replaced_if(files.replace);
+        let of_files = Job { inputs: &inputs, results, existing, checkpoint, ..*self.job };
+        let (steps, resumed_after, results) = self.carried_out(&of_files)?;
+        Ok(EvalReport { results, resumed_after, ..report(&of_files, self.program, chosen, steps) })
+    }
+
+    /// Evaluates one job; returns its steps, the step after which it resumed, and its results.
+    fn carried_out(&self, job: &Job<'_>) -> Result<(Vec<Step>, Option<usize>, Vec<PathBuf>)> {
+        counted(self.program, job.inputs.len())?;
+        let mut quiet = |_| ();
+        let (dev, mut clock) = (self.server.device(), Clock::new(&mut quiet));
+        let mut opened = Opened::of(dev, self.program, self.files, job, &mut clock)?;
+        let results = opened.evaluate(self.server, self.keys, self.limits.stop, &mut clock);
+        let results = opened.settled(results)?;
+        opened.write(dev, self.program, &results, &mut clock)?;
+        let (steps, _) = clock.finish();
+        let resumed_after = opened.resumed();
+        Ok((steps, resumed_after, opened.targets))
+    }
 }
 
 /// The report of an evaluation, without results, interruptions and division.
@@ -395,18 +419,24 @@ fn report<P: Program<Scheme: Piped>>(
 /// Keys are opened and sizes compared before the program is built: a description comes from outside, and a few bytes of
 /// it can demand any amount of work.
 fn built(job: &Job<'_>, limits: &Limits<'_>) -> Result<(AnyProgram, ServerKeys)> {
-    let described = |cause: DescriptionError| Error::Description {
-        path: "the description of the program".into(),
-        cause: cause.into(),
-    };
     let params = job.description.params().map_err(described)?;
     let keys = of_scheme(&params, job.keys, job.description)?;
+    Ok((program_within(job.description, job.model, limits)?, keys))
+}
+
+fn described(cause: DescriptionError) -> Error {
+    Error::Description { path: "the description of the program".into(), cause: cause.into() }
+}
+
+/// Builds a program whose sizes fit the memory.
+pub(crate) fn program_within(description: &Description, model: &Model, limits: &Limits<'_>) -> Result<AnyProgram> {
+    let params = description.params().map_err(described)?;
     let (before, most) = (held(limits), most_memory(limits));
-    room_for(before, most, job.description.least_bytes(&params))?;
-    let program = job.description.program(job.model).map_err(described)?;
+    room_for(before, most, description.least_bytes(&params))?;
+    let program = description.program(model).map_err(described)?;
     let least = on_scheme!(AnyProgram, &program, program => floor::least_bytes(program));
     room_for(before, most, least)?;
-    Ok((program, keys))
+    Ok(program)
 }
 
 /// Refuses another number of inputs than the program takes.

@@ -12,9 +12,10 @@ use limbwise::{
     params::Params,
     rlwe::{KeyForm, key_bytes},
     wire::{
-        Container, FileKind, Fingerprint, KeyFile, Origin, WireError, bgv_fingerprint, bridge_fingerprint,
-        params::fingerprint, read_bgv_ciphertext, read_bgv_params, read_ciphertext, read_params, read_plaintext,
-        read_public_key, read_tfhe_ciphertext, read_tfhe_keys, read_tfhe_params, read_to_lwe_key, tfhe_fingerprint,
+        Container, FileKind, Fingerprint, KeyFile, Origin, PreparedFile, WireError, bgv_fingerprint,
+        bridge_fingerprint, params::fingerprint, read_bgv_ciphertext, read_bgv_params, read_ciphertext, read_params,
+        read_plaintext, read_public_key, read_tfhe_ciphertext, read_tfhe_keys, read_tfhe_params, read_to_lwe_key,
+        tfhe_fingerprint,
     },
 };
 use limbwise_apps::{
@@ -215,6 +216,9 @@ fn verified(path: &Path, kind: FileKind, params: Option<&AnyParams>, dev: &AnyDe
             let Some(AnyParams::Bridged(params)) = params else { return Err(missing()) };
             drop(read_to_lwe_key(file()?, params).map_err(of_file)?);
         }
+        FileKind::Prepared => PreparedFile::open(file()?, rlwe()?)
+            .and_then(|prepared| prepared.check(dev))
+            .map_err(|e| of_file(e.into()))?,
         // Its only block is the secret.
         FileKind::SecretKey | FileKind::TfheSecretKey => return Ok(false),
     }

@@ -5,7 +5,7 @@
 //! Stays out: printing, arguments, arithmetic.
 //!
 //! Read in this order: [`server`], `client` and `session` (what every reading goes through), [`mod@record`],
-//! [`mod@plan`], [`frontier`], [`sets`], [`keys`], [`clock`], `run`, `shadow`, [`files`], [`mod@calibrate`], [`reproduce`],
+//! [`mod@plan`], [`frontier`], [`sets`], [`keys`], [`prepared`], [`clock`], `run`, `shadow`, [`files`], [`mod@calibrate`], [`reproduce`],
 //! [`sweep`], [`exchange`], [`tape`]; of the client's trust [`origin`], [`sealed`], `ledger`, `expect`, `share`; what each scheme adds: [`scheme`]. Where
 //! the device is chosen: [`any_device`]; a program divided between two: [`offload`].
 //! What has a secret key exists only under the feature `client`.
@@ -43,6 +43,7 @@ pub mod origin;
 pub mod parts;
 pub mod places;
 pub mod plan;
+pub mod prepared;
 pub mod record;
 pub mod reproduce;
 #[cfg(feature = "client")]

@@ -7,6 +7,7 @@
 use crate::{
     any_device::AnyDevice,
     error::{Error, Result},
+    eval::EvalReport,
     journal::put_ciphertext,
     origin::{belongs, name_of, origin_of},
     places::{Existing, ciphertexts, open_file, targets},
@@ -30,6 +31,20 @@ pub enum Request {
     Evaluate(Part),
     /// The sums of results.
     Sum(Sum),
+    /// The results of one evaluation, by the names of its files.
+    Files(Files),
+}
+
+/// Encrypted inputs by their files, and where the results go: what [`Job`](crate::Job) says of them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Files {
+    /// A directory, or files in the program's order.
+    pub inputs: Vec<PathBuf>,
+    pub results: PathBuf,
+    /// Whether results that exist are replaced.
+    pub replace: bool,
+    pub checkpoint: Option<PathBuf>,
 }
 
 /// A part of a batch: its encrypted inputs, and where its results go.
@@ -63,6 +78,15 @@ pub struct PartDone {
     pub results: Vec<PathBuf>,
 }
 
+/// The answer to a request that was carried out.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Answer {
+    Part(PartDone),
+    /// The report that `limbwise eval` would give.
+    Report(Box<EvalReport>),
+}
+
 /// What a resident evaluation says of itself when its keys are there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Ready {
@@ -83,7 +107,7 @@ pub trait Asker {
     fn next(&mut self) -> Option<Request>;
 
     /// The answer to the last request. An error of one request leaves the others alone.
-    fn answer(&mut self, done: Result<PartDone>);
+    fn answer(&mut self, done: Result<Answer>);
 }
 
 /// Most results that are added in one request.

@@ -4,6 +4,7 @@ use crate::clock::{BOOTSTRAP_STEP, ENCODE_STEP};
 use limbwise::{
     Result,
     scheme::{Encoding, Encryption, Keys, Scheme, Setup},
+    supply::Supply,
 };
 use limbwise_apps::{Evaluation, Journal, Observer, Program, program::Results};
 use limbwise_device::{Device, Wordless};
@@ -17,9 +18,10 @@ pub struct Server<'a, D: Device, P: Program> {
 }
 
 impl<'a, D: Device, P: Program> Server<'a, D, P> {
-    /// Encodes what the program multiplies with.
+    /// Encodes what the program multiplies with, or takes it encoded from a supply.
     pub fn new(
         dev: &'a D,
+        supply: &dyn Supply<D>,
         encoder: &'a <P::Scheme as Scheme>::Encoder,
         program: &'a P,
         observer: &mut dyn Observer,
@@ -31,7 +33,8 @@ impl<'a, D: Device, P: Program> Server<'a, D, P> {
             };
             observer.step(step, done, total);
         };
-        let encoded = P::Scheme::encode(Setup { dev, encoder, params: program.params() }, &program.model(), &mut tell)?;
+        let setup = Setup { dev, encoder, params: program.params() };
+        let encoded = P::Scheme::encode(setup, supply, &program.model(), &mut tell)?;
         Ok(Self { dev, encoder, program, encoded })
     }
 

@@ -13,6 +13,7 @@ use limbwise::{
     Result,
     rlwe::{KeyPlan, KeyStore},
     scheme::{Clear, ClientScheme, Encrypting, Encryption, Keys, NoKeys, Scheme, Secrets, Setup, Shadows},
+    supply::Made,
     tfhe::ServerKey,
 };
 use limbwise_apps::{Client, Description, Journal, Observer, Program, program::Results};
@@ -83,7 +84,7 @@ pub fn session<D: Device, P: Program<Scheme: ClientScheme>, C: Values<P::Scheme>
     let evaluate = |store: &dyn KeyStore<D>, observer: &mut dyn Observer| {
         let shadows = if onlooker.wants_shadows() { Shadows::Carried } else { Shadows::Absent };
         let (inputs, results) = onlooker.look(&reader, |watch| -> Result<Evaluated<P, D>> {
-            let server = Server::new(dev, &encoder, program, observer)?;
+            let server = Server::new(dev, &Made, &encoder, program, observer)?;
             let server = if shadows == Shadows::Carried { server.with_shadows() } else { server };
             let with =
                 Encrypting { key: program.encryption(), secrets: Some(&secrets), public: public.as_ref(), shadows };

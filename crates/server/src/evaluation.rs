@@ -164,7 +164,16 @@ pub(crate) fn job<'a>(
     [work, results]: [&'a Path; 2],
 ) -> Job<'a> {
     let existing = Existing::Replaced;
-    Job { description, model, keys: &files.keys, inputs: &files.inputs, results, existing, checkpoint: Some(work) }
+    Job {
+        description,
+        model,
+        keys: &files.keys,
+        inputs: &files.inputs,
+        results,
+        existing,
+        checkpoint: Some(work),
+        prepared: None,
+    }
 }
 
 fn names(folder: &Path) -> Vec<OsString> {

@@ -33,6 +33,10 @@ class Instance:
         self.clear = self.io / "intermediate"
 
     @property
+    def prepared(self) -> Path:
+        return prepared_of(self.io)
+
+    @property
     def together(self) -> int:
         """Images of one program."""
         return min(self.count, PART)
@@ -48,6 +52,11 @@ def named(variable: str, what: str) -> Path:
     if not value:
         refuse(f"{variable} is not set: give the path of {what}")
     return there(Path(value))
+
+
+def prepared_of(io: Path) -> Path:
+    """Returns the place of an instance's encoded layers: the server's alone."""
+    return io.parent / "server_data" / f"{io.name}.prepared"
 
 
 def weights() -> Path:

@@ -24,6 +24,14 @@ pub use words::load_u64;
 
 use std::path::Path;
 
+/// The rows of a table of numbers; none where the file is a NumPy array.
+///
+/// # Errors
+/// As [`load_numbers`].
+pub fn load_rows(path: &Path) -> Result<Option<Vec<Vec<f64>>>, DataError> {
+    if dataset::starts_with(path, npy::MAGIC)? { Ok(None) } else { load_numbers(path).map(Some) }
+}
+
 /// Numbers in a shape: of a NumPy array where the file is one, else of a table, row by row.
 ///
 /// # Errors

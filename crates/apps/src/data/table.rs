@@ -122,23 +122,58 @@ pub(super) fn of_array(path: &Path, array: &Numbers, label: &LabelColumn) -> Res
 pub fn load_numbers(path: &Path) -> Result<Vec<Vec<f64>>, DataError> {
     let text = read_text(path)?;
     let mut rows: Vec<Vec<f64>> = Vec::new();
-    for record in records(&text) {
-        let Record { line, fields } = record.map_err(|error| unreadable(path, &error))?;
-        let wanted = rows.first().map_or(fields.len(), Vec::len);
-        if fields.len() != wanted {
-            return Err(DataError::Ragged { path: path.to_owned(), line, got: fields.len(), wanted });
+    let mut keep = |row: Vec<f64>, line| {
+        let wanted = rows.first().map_or(row.len(), Vec::len);
+        if row.len() != wanted {
+            return Err(DataError::Ragged { path: path.to_owned(), line, got: row.len(), wanted });
         }
-        let number = |(column, cell): (usize, &str)| match cell.parse::<f64>() {
-            Ok(value) if value.is_finite() => Ok(value),
-            _ => {
-                let (path, name, got) = (path.to_owned(), format!("column {}", column + 1), short(cell, 40));
-                let next = "give a table of numbers alone, without header or labels";
-                Err(DataError::Cell { path, line, column: column + 1, name, got, next })
+        rows.push(row);
+        Ok(())
+    };
+    match spaced(&text) {
+        // Without a record of text a cell: images come as millions of numbers.
+        Some(lines) => lines.into_iter().try_for_each(|(line, text)| {
+            let row = match plain(text) {
+                true => numbers(text.split_ascii_whitespace(), path, line),
+                false => numbers(text.split_whitespace(), path, line),
+            };
+            keep(row?, line)
+        })?,
+        None => {
+            for record in records(&text) {
+                let Record { line, fields } = record.map_err(|error| unreadable(path, &error))?;
+                keep(numbers(fields.iter(), path, line)?, line)?;
             }
-        };
-        rows.push(fields.iter().enumerate().map(number).collect::<Result<_, _>>()?);
+        }
     }
     if rows.is_empty() { Err(DataError::Empty { path: path.to_owned() }) } else { Ok(rows) }
+}
+
+/// Whether a line has no whitespace but that of ASCII, which is found faster.
+fn plain(line: &str) -> bool {
+    line.bytes().all(|byte| byte.is_ascii() && byte != 0x0b)
+}
+
+/// The finite numbers of a row.
+fn numbers<'t>(cells: impl Iterator<Item = &'t str>, path: &Path, line: u64) -> Result<Vec<f64>, DataError> {
+    let number = |(column, cell): (usize, &str)| match cell.parse::<f64>() {
+        Ok(value) if value.is_finite() => Ok(value),
+        _ => {
+            let (path, name, got) = (path.to_owned(), format!("column {}", column + 1), short(cell, 40));
+            let next = "give a table of numbers alone, without header or labels";
+            Err(DataError::Cell { path, line, column: column + 1, name, got, next })
+        }
+    };
+    cells.enumerate().map(number).collect()
+}
+
+/// The lines of a table whose cells are separated by spaces, blank ones left out, with their numbers.
+fn spaced(text: &str) -> Option<impl Iterator<Item = (u64, &str)>> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let filled = |line: &str| !line.trim_start().is_empty();
+    let first = text.lines().find(|line| filled(line)).unwrap_or_default();
+    let lines = (1..).zip(text.lines()).filter(move |(_, line)| filled(line));
+    delimiter(first).is_none().then_some(lines)
 }
 
 /// The text of a plain file.
@@ -191,12 +226,12 @@ pub(super) struct Record {
 
 /// The rows of a table, blank lines left out, cells trimmed.
 pub(super) fn records(text: &str) -> Box<dyn Iterator<Item = Result<Record, csv::Error>> + '_> {
+    if let Some(lines) = spaced(text) {
+        return Box::new(lines.map(|(line, text)| Ok(Record { line, fields: text.split_whitespace().collect() })));
+    }
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let first = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
-    let Some(delimiter) = delimiter(first) else {
-        let lines = text.lines().zip(1..).filter(|(line, _)| !line.trim().is_empty());
-        return Box::new(lines.map(|(line, n)| Ok(Record { line: n, fields: line.split_whitespace().collect() })));
-    };
+    let delimiter = delimiter(first).unwrap_or(b',');
     let reader = csv::ReaderBuilder::new()
         .delimiter(delimiter)
         .has_headers(false)

@@ -6,7 +6,7 @@ use super::{
     network::{MOST_IMAGES, Network, Shape},
 };
 use crate::{
-    data::{Numbers, idx::load_range, load_array},
+    data::{Numbers, idx::load_range, load_array, load_rows},
     linear::layer::Model,
     lola::client::Digits,
     options::{KEYS, absolute, between, choice, mistake, named_params, one, ways_of_keys},
@@ -97,8 +97,18 @@ impl MlpData {
             let skip = self.skip.unwrap_or(LEARNED);
             return Ok(load_range(path, self.labels.as_deref(), skip..skip.saturating_add(count))?.into());
         }
-        let Numbers { shape, values } = load_array(path)?;
         let (skip, pixels) = (self.skip.unwrap_or(0), Shape::MNIST.side * Shape::MNIST.side);
+        // Ten thousand images are millions of numbers: rows that are those of images are taken as they are.
+        let mut table = load_rows(path)?;
+        if let Some(rows) = table.as_mut().filter(|rows| rows[0].len() == pixels) {
+            let first = skip.min(rows.len());
+            rows.drain(..first);
+            rows.truncate(count);
+            if rows.len() == count {
+                return Ok(Digits { pixels: std::mem::take(rows), labels: Vec::new() });
+            }
+        }
+        let Numbers { shape, values } = load_array(path)?;
         let rows = shape.first().copied().unwrap_or(1);
         let enough = skip.saturating_add(count) <= rows && rows.checked_mul(pixels) == Some(values.len());
         if !enough || values.iter().any(|z| z.im != 0.0) {

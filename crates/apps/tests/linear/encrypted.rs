@@ -9,6 +9,7 @@ use limbwise::{
     params::{Insecure, Params, ParamsLiteral},
     rlwe::{DeclaredKeys, KeyForm, KeyGenerator, KeyPlan, KeyStore, SecretKey},
     scheme::{Ckks, Clear, ClientScheme as _, Encrypting, Encryption, Keys, Scheme as _, Setup, Shadows},
+    supply::Made,
 };
 use limbwise_apps::{
     Client, Evaluation, Program,
@@ -80,7 +81,7 @@ pub(crate) fn session<P: Program<Scheme = Ckks>>(
         Ckks::encrypt(setup, &with, Clear { input, values: &values }, &seed).unwrap()
     };
     let inputs: Vec<_> = declared_inputs.iter().enumerate().map(encrypted).collect();
-    let encoded = Ckks::encode(setup, &model, &mut |_, _, _| ()).unwrap();
+    let encoded = Ckks::encode(setup, &Made, &model, &mut |_, _, _| ()).unwrap();
     let means = Ckks::means(setup, &encoded, served(&keys));
     let results =
         program.evaluate(Evaluation { means: &means, inputs: &inputs, observer: &mut (), journal: &mut () }).unwrap();

@@ -7,6 +7,7 @@ use limbwise::{
     params::{BootstrapLiteral, EvalModLiteral, Insecure, Order, Params, ParamsLiteral, PrimeChoice, Sine},
     rlwe::{DeclaredKeys, KeyForm, KeyGenerator, KeyPlan, KeySet, KeyStore, PublicKey, SecretKey},
     scheme::{Ckks, Clear, ClientScheme as _, Encoded, Encrypting, Encryption, Keys, Scheme as _, Setup, Shadows},
+    supply::Made,
 };
 use limbwise_apps::{
     AnyProgram, Client as _, Description, Evaluation, Journal, Program as _, State,
@@ -110,7 +111,8 @@ impl Session {
         let keys = KeyPlan { required: declared.requirements(), form: KeyForm::Stored };
         let (public, keys) = (generator.public_key(), generator.key_set(&keys, |_| ()).unwrap());
         drop(generator);
-        let encoded = Ckks::encode(Setup { dev: &dev, encoder: &encoder, params }, &model, &mut |_, _, _| ()).unwrap();
+        let encoded =
+            Ckks::encode(Setup { dev: &dev, encoder: &encoder, params }, &Made, &model, &mut |_, _, _| ()).unwrap();
         Self { dev, encoder, secret, public, keys, encoded }
     }
 

@@ -6,6 +6,7 @@ use limbwise::{
     params::{Insecure, Params, ParamsLiteral},
     rlwe::{DeclaredKeys, KeyForm, KeyGenerator, KeyPlan, KeyStore, SecretKey},
     scheme::{Ckks, Clear, ClientScheme as _, Encrypting, Encryption, Keys, Scheme as _, Setup, Shadows},
+    supply::Made,
 };
 use limbwise_apps::{
     Client, Evaluation, Journal, Program,
@@ -79,7 +80,7 @@ pub(crate) fn session<P: Program<Scheme = Ckks>>(
         Ckks::encrypt(setup, &with, Clear { input, values: &values }, &seed).unwrap()
     };
     let inputs: Vec<_> = declared_inputs.iter().enumerate().map(encrypted).collect();
-    let encoded = Ckks::encode(setup, &model, &mut |_, _, _| ()).unwrap();
+    let encoded = Ckks::encode(setup, &Made, &model, &mut |_, _, _| ()).unwrap();
     let means = Ckks::means(setup, &encoded, served(&keys));
     let run = |journal: &mut &mut dyn Journal<Checked<Cpu>>| {
         let results = program

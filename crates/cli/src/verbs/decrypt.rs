@@ -5,6 +5,7 @@ use crate::{
     host::HostArgs,
     output::JsonArgs,
     progress::{Progress, note},
+    seconds::SecondsArgs,
     secrets::PassphraseArgs,
     text::{forecast, table::line},
     verbs::encrypt::ENCRYPTIONS,
@@ -116,6 +117,8 @@ pub(crate) struct Decrypt {
     #[command(flatten)]
     host: HostArgs,
     #[command(flatten)]
+    seconds: SecondsArgs,
+    #[command(flatten)]
     output: JsonArgs,
 }
 
@@ -156,7 +159,7 @@ struct Written {
 
 impl Decrypt {
     pub(super) fn execute(&self) -> anyhow::Result<()> {
-        let output = self.output.open();
+        let (output, seconds) = (self.output.open(), self.seconds.open()?);
         let form = Form::of(&self.out)?;
         let side = ClientSide::open(&self.client)?;
         let (passphrase, dev) = (self.passphrase.read()?, self.host.open()?);
@@ -175,6 +178,7 @@ impl Decrypt {
         let mut progress = Progress::new(0.0);
         let mut opened = side.decrypt(&dev, &asked, &mut progress)?;
         progress.finish();
+        seconds.write(&progress)?;
         if !opened.known_inputs {
             note("these inputs are not in the client's ledger: taken as encrypted by others");
         }

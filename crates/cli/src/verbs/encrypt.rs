@@ -4,6 +4,7 @@ use crate::{
     host::HostArgs,
     output::JsonArgs,
     progress::Progress,
+    seconds::SecondsArgs,
     secrets::{InsecureSeed, PassphraseArgs, SeedArgs},
     text::{table::line, units},
     verbs::keygen::insecure,
@@ -72,12 +73,14 @@ pub(crate) struct Encrypt {
     #[command(flatten)]
     host: HostArgs,
     #[command(flatten)]
+    seconds: SecondsArgs,
+    #[command(flatten)]
     output: JsonArgs,
 }
 
 impl Encrypt {
     pub(super) fn execute(&self) -> anyhow::Result<()> {
-        let output = self.output.open();
+        let (output, seconds) = (self.output.open(), self.seconds.open()?);
         let seeds = self.seed.of_files(self.insecure)?;
         let side = ClientSide::open(&self.client)?;
         let dev = self.host.open()?;
@@ -94,6 +97,7 @@ impl Encrypt {
         let mut progress = Progress::new(0.0);
         let encrypted = side.encrypt(&dev, &asked, &mut progress)?;
         progress.finish();
+        seconds.write(&progress)?;
         let mut text = String::from("encrypted\n");
         text.extend(insecure(encrypted.insecure_randomness).map(|reason| line("INSECURE", reason)));
         for InputFile { name, file, bytes } in &encrypted.inputs {

@@ -5,17 +5,21 @@ use crate::{
     host::{HostArgs, MemoryArgs},
     output::{JsonArgs, print},
     progress::{Progress, note},
+    seconds::SecondsArgs,
     text::{forecast, table::line, units},
+    verbs::resident,
     workload::refused,
 };
 use limbwise::rlwe::KeyForm;
 use limbwise_apps::{
+    Description,
+    linear::layer::Model,
     options::{Choice, choice},
     registry::AnyLiteral,
 };
 use limbwise_runtime::{
     EvalReport, Job, Limits, evaluate_files, evaluate_parts,
-    parts::{Asker, PartDone, Ready, Request},
+    parts::{Answer as Done, Asker, Files, PartDone, Ready, Request},
     places::{BOOTSTRAP, Existing, KEYS, ciphertexts, description},
     scheme::Forecast,
 };
@@ -52,8 +56,12 @@ const KEYS_KEPT: &[Choice<KeyForm>] = &[
 #[command(verbatim_doc_comment, override_usage = "limbwise eval [OPTIONS] --server <DIR> --in <PATH>... --out <PATH>")]
 pub(crate) struct Eval {
     /// Directory of the server: program.json, and evaluation.keys, bootstrap.keys or both
-    #[arg(long, value_name = "DIR")]
-    server: PathBuf,
+    #[arg(long, value_name = "DIR", required_unless_present = "socket")]
+    server: Option<PathBuf>,
+
+    /// Ask the evaluator that "limbwise serve DIR --socket PATH" keeps in memory, with its program, keys and model
+    #[arg(long, value_name = "PATH", conflicts_with_all = ["server", "weights", "bias", "keys", "prepared", "parts"])]
+    socket: Option<PathBuf>,
 
     /// The encrypted inputs: their directory, or files in the program's order
     #[arg(long = "in", value_name = "PATH", num_args = 1.., required_unless_present = "parts")]
@@ -67,13 +75,8 @@ pub(crate) struct Eval {
     #[arg(long)]
     force: bool,
 
-    /// The server's matrix or filters, if the description leaves them to it: a table or .npy; the weights of a network
-    #[arg(long, value_name = "FILE")]
-    weights: Option<PathBuf>,
-
-    /// The server's bias, if the description leaves it to the server
-    #[arg(long, value_name = "FILE")]
-    bias: Option<PathBuf>,
+    #[command(flatten)]
+    model: ModelFiles,
 
     /// Storage of evaluation keys [default: the fastest that fits]
     #[arg(long, value_parser = choice(KEYS_KEPT), value_name = "HOW")]
@@ -82,6 +85,10 @@ pub(crate) struct Eval {
     /// Save the state after each step in this directory, and resume from it
     #[arg(long, value_name = "DIR")]
     checkpoint: Option<PathBuf>,
+
+    /// The program's plaintexts, encoded before (limbwise prepare): they are read in place of being encoded
+    #[arg(long, value_name = "FILE")]
+    prepared: Option<PathBuf>,
 
     /// Keep the keys, and evaluate the parts of a batch that come on standard input, a line of JSON each; answers go to
     /// standard output (docs/guide/cluster.md)
@@ -93,7 +100,32 @@ pub(crate) struct Eval {
     #[command(flatten)]
     memory: MemoryArgs,
     #[command(flatten)]
+    seconds: SecondsArgs,
+    #[command(flatten)]
     output: JsonArgs,
+}
+
+/// Files of a model that the description leaves to the server.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub(super) struct ModelFiles {
+    /// The server's matrix or filters, if the description leaves them to it: a table or .npy; the weights of a network
+    #[arg(long, value_name = "FILE")]
+    pub(super) weights: Option<PathBuf>,
+
+    /// The server's bias, if the description leaves it to the server
+    #[arg(long, value_name = "FILE")]
+    pub(super) bias: Option<PathBuf>,
+}
+
+/// The model of a program.
+pub(super) fn model_of(description: &Description, files: &ModelFiles) -> anyhow::Result<Model> {
+    let files = [files.weights.as_deref(), files.bias.as_deref()];
+    match description.workload.model(files).map_err(refused)? {
+        None if files.iter().any(Option::is_some) => {
+            Err(Mistake("--weights, --bias: this program has no clear matrix; leave them out".into()).into())
+        }
+        model => Ok(model.unwrap_or_default()),
+    }
 }
 
 /// Longest request: a sum names thousands of directories.
@@ -105,17 +137,15 @@ const WHOLE: &str =
 
 impl Eval {
     pub(super) fn execute(&self) -> anyhow::Result<()> {
-        let output = self.output.open();
-        let description = description(&self.server)?;
-        let files = [self.weights.as_deref(), self.bias.as_deref()];
-        let model = match description.workload.model(files).map_err(refused)? {
-            None if files.iter().any(Option::is_some) => {
-                return Err(
-                    Mistake("--weights, --bias: this program has no clear matrix; leave them out".into()).into()
-                );
-            }
-            model => model.unwrap_or_default(),
-        };
+        let (output, seconds) = (self.output.open(), self.seconds.open()?);
+        if let Some(socket) = &self.socket {
+            let report = resident::ask(socket, &self.files()?)?;
+            seconds.write_steps(resident::steps(&report))?;
+            return output.report(&report, &resident::render(&report));
+        }
+        let server = self.server.as_deref().unwrap_or_else(|| Path::new(""));
+        let description = description(server)?;
+        let model = model_of(&description, &self.model)?;
         if matches!((self.keys, &description.params), (Some(KeyForm::Seeded | KeyForm::Disk), AnyLiteral::Tfhe(_))) {
             return Err(Mistake(WHOLE.into()).into());
         }
@@ -125,8 +155,7 @@ impl Eval {
             files => files.to_vec(),
         };
         let dev = self.host.open()?;
-        let keys: Vec<PathBuf> =
-            [BOOTSTRAP, KEYS].map(|name| self.server.join(name)).into_iter().filter(|path| path.exists()).collect();
+        let keys = key_files(server);
         let job = Job {
             description: &description,
             model: &model,
@@ -135,6 +164,7 @@ impl Eval {
             results: self.out.as_deref().unwrap_or_else(|| Path::new("")),
             existing: Existing::replaced_if(self.force),
             checkpoint: self.checkpoint.as_deref(),
+            prepared: self.prepared.as_deref(),
         };
         let limits = Limits { key_form: self.keys, memory_bytes: self.memory.most, ..Limits::default() };
         if self.parts {
@@ -143,11 +173,28 @@ impl Eval {
         let mut progress = Progress::new(0.0);
         let report = evaluate_files(&dev, &job, &limits, &mut |event| progress.tell(event))?;
         progress.finish();
+        seconds.write(&progress)?;
         if let Some(step) = report.resumed_after {
             note(&format!("went on after step {step} of the checkpoint"));
         }
         output.report(&report, &render(&report))
     }
+}
+
+impl Eval {
+    /// The same files as a request to another process, which may run in another directory.
+    fn files(&self) -> anyhow::Result<Files> {
+        let whole = |path: &Path| std::path::absolute(path);
+        let inputs = self.inputs.iter().map(|path| whole(path)).collect::<io::Result<_>>()?;
+        let results = whole(self.out.as_deref().unwrap_or_else(|| Path::new("")))?;
+        let checkpoint = self.checkpoint.as_deref().map(whole).transpose()?;
+        Ok(Files { inputs, results, replace: self.force, checkpoint })
+    }
+}
+
+/// The key files of a server's directory.
+pub(super) fn key_files(server: &Path) -> Vec<PathBuf> {
+    [BOOTSTRAP, KEYS].map(|name| server.join(name)).into_iter().filter(|path| path.exists()).collect()
 }
 
 /// Requests from standard input, answers to standard output.
@@ -202,8 +249,12 @@ impl Asker for Lines {
         }
     }
 
-    fn answer(&mut self, done: limbwise_runtime::Result<PartDone>) {
-        Self::say(&done.map_or_else(|e| Answer::Refused(e.to_string()), Answer::Done));
+    fn answer(&mut self, done: limbwise_runtime::Result<Done>) {
+        Self::say(&match done {
+            Ok(Done::Part(part)) => Answer::Done(part),
+            Ok(Done::Report(_)) => Answer::Refused("files are evaluated over a socket: limbwise serve --socket".into()),
+            Err(e) => Answer::Refused(e.to_string()),
+        });
     }
 }
 

@@ -6,6 +6,7 @@ use crate::{
     output::{Output, OutputArgs},
     progress::{Progress, note},
     readings::{calibrated, planned, recorded},
+    seconds::{Seconds, SecondsArgs},
     secrets::{InsecureSeed, Passphrase, PassphraseArgs, SeedArgs},
     text::{forecast, table::line, units},
     workload::{Whole, Workload, refused},
@@ -60,6 +61,8 @@ pub(crate) struct Keygen {
     #[command(flatten)]
     memory: MemoryArgs,
     #[command(flatten)]
+    seconds: SecondsArgs,
+    #[command(flatten)]
     output: OutputArgs,
 }
 
@@ -83,7 +86,7 @@ fn given<'a>(dir: Option<&'a PathBuf>, name: &str) -> Result<&'a Path, Mistake> 
 
 impl Keygen {
     pub(super) fn execute(&self) -> anyhow::Result<()> {
-        let output = self.output.open()?;
+        let (output, seconds) = (self.output.open()?, self.seconds.open()?);
         let (client, server) = (given(self.client.as_ref(), "client")?, given(self.server.as_ref(), "server")?);
         let seeds = self.seed.of_files(self.insecure)?;
         let passphrase = self.passphrase.read()?;
@@ -91,7 +94,7 @@ impl Keygen {
         let prepared = self.workload.prepare(self.memory.most).map_err(refused)?;
         let places = Sides { client, server };
         check(places)?;
-        on_scheme!(AnyPrepared, &prepared, built => self.make(&dev, built, places, (&passphrase, &seeds), &output))
+        on_scheme!(AnyPrepared, &prepared, built => self.make(&dev, built, places, (&passphrase, &seeds), (&output, &seconds)))
     }
 
     fn make<S: Whole>(
@@ -100,7 +103,7 @@ impl Keygen {
         built: &Prepared<S>,
         places: Sides<'_>,
         (passphrase, seeds): (&Passphrase, &SeedSource),
-        output: &Output,
+        (output, seconds): (&Output, &Seconds),
     ) -> anyhow::Result<()> {
         // Where nothing is left open and no budget is to be kept, nothing is measured.
         let (way, recording) = match &built.ways[..] {
@@ -116,6 +119,7 @@ impl Keygen {
         let order = ToMake { built, way, recording: &recording, data, lock: passphrase.lock(), seeds };
         let made = make_keys(dev, places, &order, &mut progress)?;
         progress.finish();
+        seconds.write(&progress)?;
         note("the secret key is in the client's directory alone: keep it, nobody can make it again");
         let report = Report {
             made,

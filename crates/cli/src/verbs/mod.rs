@@ -18,8 +18,14 @@ pub(crate) mod list;
 pub(crate) mod machines;
 pub(crate) mod params;
 mod plan;
+mod prepare;
 pub(crate) mod record;
 mod reproduce;
+#[cfg(unix)]
+mod resident;
+#[cfg(not(unix))]
+#[path = "resident_absent.rs"]
+mod resident;
 #[cfg(feature = "client")]
 mod run;
 #[cfg(feature = "client")]
@@ -28,6 +34,7 @@ mod run_parts;
 pub(crate) mod schemas;
 mod serve;
 mod serve_plan;
+mod serve_resident;
 pub(crate) mod sweep;
 pub(crate) mod time;
 
@@ -73,6 +80,7 @@ pub(crate) enum Verb {
     Keygen(keygen::Keygen),
     #[cfg(feature = "client")]
     Encrypt(encrypt::Encrypt),
+    Prepare(prepare::Prepare),
     Eval(eval::Eval),
     Serve(serve::Serve),
     #[command(hide = true)]
@@ -104,6 +112,7 @@ impl Verb {
             Self::Keygen(verb) => verb.execute(),
             #[cfg(feature = "client")]
             Self::Encrypt(verb) => verb.execute(),
+            Self::Prepare(verb) => verb.execute(),
             Self::Eval(verb) => verb.execute(),
             Self::Serve(verb) => verb.execute(again),
             Self::ServePlan(verb) => verb.execute(),

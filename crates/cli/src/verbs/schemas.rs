@@ -31,6 +31,7 @@ pub fn schemas() -> Vec<(&'static str, String)> {
         ("machines", written("limbwise machines --json: list, show, new", machine_list)),
         ("params", written("limbwise params --json: a set, or all of them; one chosen for a program", parameter_sets)),
         ("plan", written("limbwise plan --json", one::<Plan>)),
+        ("prepare", written("limbwise prepare --json", one::<limbwise_runtime::prepared::PrepareReport>)),
         ("record", written("limbwise record --json", one::<record::Recorded>)),
         ("reproduce", written("limbwise reproduce --json", one::<Reproduction>)),
         ("run", written("limbwise run --json", one::<RunReport>)),

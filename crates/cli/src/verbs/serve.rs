@@ -4,6 +4,7 @@ use crate::{
     Again,
     failure::{Mistake, say},
     host::{HostArgs, size},
+    verbs::{eval::ModelFiles, serve_resident::ResidentArgs},
 };
 use limbwise_apps::Description;
 use limbwise_runtime::host::available_memory_bytes;
@@ -43,6 +44,9 @@ pub(crate) struct Serve {
     /// File with the token that clients must send: 32 characters or more, readable by you alone (mode 600)
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
+
+    #[command(flatten)]
+    resident: ResidentArgs,
 
     #[command(flatten)]
     model: ModelArgs,
@@ -134,6 +138,10 @@ const PLAN_BYTES: u64 = 256_000_000;
 
 impl Serve {
     pub(super) fn execute(&self, again: &Again) -> anyhow::Result<()> {
+        if let Some(socket) = &self.resident.socket {
+            let files = ModelFiles { weights: self.model.weights.clone(), bias: self.model.bias.clone() };
+            return self.resident.execute((socket, &self.directory), &files, (&self.host, self.memory));
+        }
         let access =
             self.token_file.as_ref().map_or_else(|| Ok(Access::this_machine()), |path| Access::from_file(path));
         let access = access.map_err(mistake)?;

@@ -51,6 +51,7 @@ fn help_teaches() {
         &["keygen", "linear"],
         &["encrypt"],
         &["eval"],
+        &["prepare"],
         &["decrypt"],
         &["inspect"],
         &["convert"],

@@ -16,6 +16,7 @@ mod heir;
 mod helr_lola;
 mod mistakes;
 mod pipes;
+mod prepared;
 mod query;
 mod readings;
 mod schemas;

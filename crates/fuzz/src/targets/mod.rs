@@ -79,6 +79,12 @@ pub const TARGETS: &[Target] = &[
     container!("ciphertext", wire::ciphertext),
     container!("ciphertext-seeded", wire::ciphertext_seeded),
     container!("plaintext", wire::plaintext),
+    Target {
+        name: "prepared",
+        form: Form::Container,
+        seeds: &["crates/limbwise/tests/wire/v2/prepared.lw"],
+        run: wire::prepared,
+    },
     container!("tfhe-params", wire::tfhe_params),
     container!("tfhe-keys", wire::tfhe_keys),
     container!("tfhe-secret-key", wire::tfhe_secret_key),

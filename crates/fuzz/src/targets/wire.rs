@@ -84,6 +84,20 @@ pub fn plaintext(bytes: &[u8]) -> Answer {
     stable(bytes, |b| wire::write_plaintext(Vec::new(), dev, ckks, &wire::read_plaintext(b, dev, ckks)?))
 }
 
+pub fn prepared(bytes: &[u8]) -> Answer {
+    let Sets { dev, ckks, .. } = &*SETS;
+    stable(bytes, |b| {
+        let file = wire::PreparedFile::open(b, ckks)?;
+        // A run of none says nothing, whatever its count of plaintexts is; a length bounds the others.
+        let shapes: Vec<_> = file.shapes().cloned().collect();
+        let mut out = wire::PreparedWriter::begin(Vec::new(), ckks, &Origin::NONE, wire::Fingerprint::NONE, &shapes)?;
+        for (number, shape) in (0..).zip(&shapes) {
+            out.push(dev, &file.read(dev, number, shape)?)?;
+        }
+        out.finish()
+    })
+}
+
 pub fn tfhe_params(bytes: &[u8]) -> Answer {
     stable(bytes, |b| wire::write_tfhe_params(Vec::new(), &wire::read_tfhe_params(b)?))
 }

@@ -119,6 +119,7 @@ pub(crate) fn eval(
         results: out,
         existing: Existing::Replaced,
         checkpoint: state,
+        prepared: None,
     };
     let limits = Limits { memory_bytes: Some(1 << 30), ..Limits::default() };
     evaluate_files(dev, &job, &limits, &mut |_| ()).map(drop)

@@ -8,6 +8,7 @@ use crate::{
     ckks::{Auto, Bootstrapper, Ciphertext, Encoder, Estimate, Evaluator},
     error::{EncodeError, Result},
     rlwe::{DeclaredKeys, Requirements},
+    supply::{Made, Supply},
     tfhe::Flags,
 };
 use limbwise_device::{Device, Null, Wordless};
@@ -42,8 +43,22 @@ impl<D: Device> Bridge<D> {
     /// [`BridgeError::Levels`] if the parameters leave fewer levels than the plan wants; a slot count that is no power
     /// of two up to N/2; the errors of [`Bootstrapper::encode`].
     pub fn encode(dev: &D, encoder: &Encoder, params: &BridgeParams, plan: BridgePlan) -> Result<Self> {
+        Self::encode_from(dev, &Made, (encoder, params), plan)
+    }
+
+    /// [`Self::encode`] with the encoded maps and constants from a supply, which may have them already.
+    ///
+    /// # Errors
+    /// As [`Self::encode`], and those of the supply.
+    pub fn encode_from(
+        dev: &D,
+        supply: &dyn Supply<D>,
+        (encoder, params): (&Encoder, &BridgeParams),
+        plan: BridgePlan,
+    ) -> Result<Self> {
         check(encoder, params, plan)?;
-        Ok(Self::with(dev, params, plan, Bootstrapper::encode(dev, encoder, plan.bootstrapping())?))
+        let boot = Bootstrapper::encode_from(dev, supply, encoder, plan.bootstrapping())?;
+        Ok(Self::with(dev, params, plan, boot))
     }
 
     /// Declares the same maps and constants on a device that holds no words.

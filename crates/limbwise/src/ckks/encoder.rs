@@ -8,6 +8,7 @@ use crate::{
     error::{EncodeError, LevelError, Result, ScaleError},
     params::Params,
     rlwe::noise,
+    supply::{Made, Supply},
 };
 use limbwise_device::{Basis, Device, Domain, Role, Shape, Wordless};
 #[cfg(feature = "client")]
@@ -81,10 +82,35 @@ impl Encoder {
         batch: &[&[Complex64]],
         packing: Packing,
     ) -> Result<Plaintext<D>> {
+        self.supplied(dev, &Made, batch, packing)
+    }
+
+    /// [`Self::encode`] with the encoded polynomial from a supply.
+    pub(crate) fn encode_from<D: Device>(
+        &self,
+        dev: &D,
+        supply: &dyn Supply<D>,
+        batch: &[Vec<Complex64>],
+        packing: Packing,
+    ) -> Result<Plaintext<D>> {
+        self.supplied(dev, supply, &slices(batch), packing)
+    }
+
+    fn supplied<D: Device>(
+        &self,
+        dev: &D,
+        supply: &dyn Supply<D>,
+        batch: &[&[Complex64]],
+        packing: Packing,
+    ) -> Result<Plaintext<D>> {
         let estimate = self.estimate(batch, packing)?;
         let Packing { slots, level, scale } = packing;
-        let poly = self.coefficients(dev, batch.len(), &|at| batch[at].to_vec(), packing, self.params.basis(level));
-        Ok(Plaintext { poly: dev.ntt(poly), level, scale, slots, estimate, shadow: None })
+        let basis = self.params.basis(level);
+        let shape = Shape::eval(self.params.ring(), basis).with_batch(batch.len());
+        let poly = supply.next(dev, &shape, &|| {
+            dev.ntt(self.coefficients(dev, batch.len(), &|at| batch[at].to_vec(), packing, basis))
+        })?;
+        Ok(Plaintext { poly, level, scale, slots, estimate, shadow: None })
     }
 
     /// The parameter set it encodes for.

@@ -1,6 +1,7 @@
 //! Encryption under the public or the secret key.
 
 use super::{
+    Encoder, Packing,
     ciphertext::{Ciphertext, Plaintext},
     estimate::{self, Estimate},
 };
@@ -9,12 +10,13 @@ use crate::{
     params::Params,
     rlwe::{
         PublicKey, SecretKey,
-        encrypt::{public_zero, secret_zero},
+        encrypt::{ZeroPieces, public_zero, secret_zero},
         noise,
     },
 };
-use limbwise_device::{Device, Handle};
+use limbwise_device::{Device, Handle, Shape};
 use limbwise_math::sampling::{Seed, Stream};
+use num_complex::Complex64;
 
 /// Encrypts a plaintext (each of its batch) under the public key: `(v·b + e₀ + m, v·a + e₁)`.
 ///
@@ -91,6 +93,44 @@ pub fn encrypt_seeded_from<D: Device>(
     let noise = noise::secret_encryption(params);
     let estimate = plain.estimate.encrypted(noise, plain.slots, plain.scale, name(seed));
     FreshCiphertext { ciphertext: finish(plain, estimate, vec![c0, a]), seed: public }
+}
+
+/// Bytes of polynomials that are encrypted at a time: enough for all threads, and little beside the file's.
+const PIECE_BYTES: u64 = 32 << 20;
+
+/// [`encrypt_seeded_from`] piece by piece: a large batch in little memory, with the same words. A ciphertext without
+/// polynomials and the seed of the second half come first, then `each` gets the first half of some entries at a time.
+///
+/// # Errors
+/// Values that cannot be encoded; those of `begin` and `each`.
+pub(crate) fn encrypt_in_pieces<D: Device, T>(
+    (dev, encoder): (&D, &Encoder),
+    key: &SecretKey,
+    (values, packing): (&[Vec<Complex64>], Packing),
+    seed: &Seed,
+    begin: impl FnOnce(Ciphertext<D>, &Seed) -> Result<T>,
+    each: impl Fn(&mut T, &D::Poly) -> Result<()>,
+) -> Result<T> {
+    let _region = dev.region("encrypt", 0);
+    let params = encoder.params();
+    let Packing { slots, level, scale } = packing;
+    let fresh = encoder.estimate(values, packing)?;
+    let estimate = fresh.encrypted(noise::secret_encryption(params), slots, scale, name(seed)).measured();
+    let basis = params.basis(level);
+    let mut zeros = ZeroPieces::new(dev, params, key, basis, seed);
+    let header = Ciphertext { parts: Vec::new(), level, scale, slots, estimate, shadow: None };
+    let mut out = begin(header, zeros.public())?;
+    let entry = Shape::eval(params.ring(), basis).bytes();
+    let entries = usize::try_from(PIECE_BYTES / entry).unwrap_or(1).max(1);
+    for piece in values.chunks(entries) {
+        let plain = encoder.encode(dev, piece, packing)?;
+        let mut c0 = zeros.next(plain.poly.shape());
+        dev.add_assign(&mut c0, &plain.poly);
+        drop(plain);
+        dev.scrub();
+        each(&mut out, &c0)?;
+    }
+    Ok(out)
 }
 
 /// The name under which an encryption's errors are tracked: a hash that reveals nothing about the seed.

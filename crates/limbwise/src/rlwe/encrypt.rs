@@ -3,11 +3,11 @@
 
 use super::{
     key::PublicKey,
-    secret::{SecretKey, gaussian, small_poly},
+    secret::{ERRORS, SecretKey, gaussian, small_poly},
 };
 use crate::params::Params;
-use limbwise_device::{Basis, Device, Role, Shape};
-use limbwise_math::sampling::{Seed, Stream};
+use limbwise_device::{Basis, Device, Role, RowAt, Shape, expand_row};
+use limbwise_math::sampling::{GaussianTable, Seed, Stream};
 use zeroize::Zeroizing;
 
 /// `(v·b + e₀, v·a + e₁)` for each entry of a batch, all randomness from a seed; v ternary.
@@ -46,6 +46,44 @@ pub(crate) fn secret_zero<D: Device>(
     let mut c0 = dev.neg(dev.mul(&a, &key.upload(dev, params, shape.basis)));
     dev.add_assign(&mut c0, &small_poly(dev, shape, gaussian(params, shape.batch, seed.derive("error"))));
     ([c0, a], public)
+}
+
+/// The first halves of [`secret_zero`], piece by piece: a large batch in little memory, with the same words.
+pub(crate) struct ZeroPieces<'a, D: Device> {
+    dev: &'a D,
+    secret: D::Poly,
+    table: GaussianTable,
+    errors: Stream,
+    public: Seed,
+    done: usize,
+}
+
+impl<'a, D: Device> ZeroPieces<'a, D> {
+    pub(crate) fn new(dev: &'a D, params: &Params, key: &SecretKey, basis: Basis, seed: &Seed) -> Self {
+        let errors = Stream::new(&seed.derive("error"), ERRORS);
+        let table = GaussianTable::new(params.literal().sigma);
+        Self { dev, secret: key.upload(dev, params, basis), table, errors, public: seed.derive("public"), done: 0 }
+    }
+
+    /// The public seed of the second halves.
+    pub(crate) fn public(&self) -> &Seed {
+        &self.public
+    }
+
+    /// `−a·s + e` for the next entries of the batch.
+    pub(crate) fn next(&mut self, shape: &Shape) -> D::Poly {
+        let (dev, first, n) = (self.dev, self.done, shape.ring.n());
+        self.done += shape.batch;
+        let public = &self.public;
+        let a = dev.upload(shape, Role::Ciphertext, &|at, row| {
+            expand_row(public, RowAt { batch: first + at.batch, ..at }, row);
+        });
+        let mut errors = Zeroizing::new(vec![0; shape.batch * n]);
+        self.errors.gaussian(&self.table, &mut errors);
+        let mut c0 = dev.neg(dev.mul(&a, &self.secret));
+        dev.add_assign(&mut c0, &small_poly(dev, shape, || errors));
+        c0
+    }
 }
 
 /// `Σ parts[i]·s^i` in coefficient domain: the part of decryption that runs on any device.

@@ -106,6 +106,9 @@ pub(crate) fn small_poly<D: Device>(
     dev.ntt(dev.upload(&coeff, Role::Temporary, &|at, row| residues(at.modulus, &drawn[at.batch * n..][..n], row)))
 }
 
+/// Name of the stream of Gaussian errors.
+pub(crate) const ERRORS: &[u8] = b"limbwise errors";
+
 /// Draws Gaussian errors for a whole batch.
 pub(crate) fn gaussian(
     params: &Params,
@@ -115,7 +118,7 @@ pub(crate) fn gaussian(
     let (sigma, n) = (params.literal().sigma, params.ring().n());
     move || {
         let mut errors = Zeroizing::new(vec![0; batch * n]);
-        Stream::new(&seed, b"limbwise errors").gaussian(&GaussianTable::new(sigma), &mut errors);
+        Stream::new(&seed, ERRORS).gaussian(&GaussianTable::new(sigma), &mut errors);
         errors
     }
 }

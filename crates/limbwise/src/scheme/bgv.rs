@@ -7,6 +7,7 @@ use crate::{
     bgv::{Auto, BgvLiteral, BgvParams, BgvReading, Ciphertext, CiphertextShape, Encoder, Evaluator},
     error::Result,
     params::{Params, SecurityReport},
+    supply::Supply,
     tfhe::TfheParams,
     wire::{Origin, Source, read_bgv_ciphertext, write_bgv_ciphertext, write_bgv_params},
 };
@@ -96,7 +97,12 @@ impl Scheme for Bgv {
         Encoder::new(params)
     }
 
-    fn encode<D: Device>(_: Setup<'_, Self, D>, _model: &(), _: &mut dyn FnMut(Encoding, usize, usize)) -> Result<()> {
+    fn encode<D: Device>(
+        _: Setup<'_, Self, D>,
+        _: &dyn Supply<D>,
+        _model: &(),
+        _: &mut dyn FnMut(Encoding, usize, usize),
+    ) -> Result<()> {
         Ok(())
     }
 

@@ -12,6 +12,7 @@ use crate::{
     ckks::{self, Auto, Encoder, Evaluator},
     error::Result,
     params::{Params, ParamsLiteral, SecurityReport},
+    supply::Supply,
     tfhe::{self, TfheLiteral, TfheParams},
     wire::{FileKind, Origin, Source, WireError, container::PREAMBLE, write_params},
 };
@@ -175,11 +176,12 @@ impl Scheme for Bridged {
 
     fn encode<D: Device>(
         setup: Setup<'_, Self, D>,
+        supply: &dyn Supply<D>,
         plan: &BridgePlan,
         tell: &mut dyn FnMut(Encoding, usize, usize),
     ) -> Result<Bridge<D>> {
         tell(Encoding::Bootstrapper, 0, 1);
-        Bridge::encode(setup.dev, setup.encoder, setup.params, *plan)
+        Bridge::encode_from(setup.dev, supply, (setup.encoder, setup.params), *plan)
     }
 
     fn declare<D: Wordless>(setup: Setup<'_, Self, D>, plan: &BridgePlan) -> Result<Bridge<D>> {

@@ -7,9 +7,9 @@ use super::{Difference, Encoding, Encryption, Input, Keys, NoKeys, Scheme, Setup
 use crate::{
     ckks::{
         Audit, Expectation, FreshCiphertext, Model as Knowledge, Probe, ShadowBound, decrypt, decrypt::phase,
-        encrypt_from, encrypt_seeded_from,
+        encrypt::encrypt_in_pieces, encrypt_from, encrypt_seeded_from,
     },
-    wire::write_fresh_ciphertext,
+    wire::FreshWriter,
 };
 use crate::{
     ckks::{
@@ -18,6 +18,7 @@ use crate::{
     },
     error::{Result, ScaleError},
     params::{Params, ParamsLiteral, SecurityReport},
+    supply::Supply,
     tfhe::TfheParams,
     wire::{Origin, Source, read_ciphertext, write_ciphertext, write_params},
 };
@@ -149,6 +150,7 @@ impl Scheme for Ckks {
 
     fn encode<D: Device>(
         setup: Setup<'_, Self, D>,
+        supply: &dyn Supply<D>,
         model: &Maps<'_>,
         tell: &mut dyn FnMut(Encoding, usize, usize),
     ) -> Result<Encoded<D>> {
@@ -156,11 +158,11 @@ impl Scheme for Ckks {
         let mut maps = Vec::new();
         for (done, (map, plan)) in model.maps.iter().enumerate() {
             tell(Encoding::Maps, done, model.maps.len());
-            maps.push(LinearTransform::encode(dev, encoder, map, *plan)?);
+            maps.push(LinearTransform::encode_from(dev, supply, encoder, map, *plan)?);
         }
         let encode = |plan| {
             tell(Encoding::Bootstrapper, 0, 1);
-            Bootstrapper::encode(dev, encoder, plan)
+            Bootstrapper::encode_from(dev, supply, encoder, plan)
         };
         Ok(Encoded { maps, bootstrapper: model.bootstrapping.map(encode).transpose()? })
     }
@@ -351,10 +353,17 @@ impl ClientScheme for Ckks {
         seed: &Seed,
         origin: &Origin,
     ) -> Result<W> {
-        let Setup { dev, params, .. } = setup;
+        let Setup { dev, encoder, params } = setup;
         match with.key {
             Encryption::SecretKey => {
-                write_fresh_ciphertext(out, dev, params, &fresh(setup, with, clear, seed)?, origin)
+                let secret = with.secrets.expect("encryption under the secret key has it").rlwe();
+                let (values, input) = (clear.values, clear.input);
+                let begin = |header: Ciphertext<D>, public: &Seed| {
+                    let header = header.with_promise(input.bounds)?;
+                    FreshWriter::begin(out, params, &header, values.len(), public, origin)
+                };
+                let each = |out: &mut FreshWriter<W>, poly: &D::Poly| out.push(dev, poly);
+                encrypt_in_pieces((dev, encoder), secret, (values, input.packing), seed, begin, each)?.finish()
             }
             Encryption::PublicKey => {
                 write_ciphertext(out, dev, params, &Self::encrypt(setup, with, clear, seed)?, origin)

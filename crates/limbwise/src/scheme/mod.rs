@@ -28,6 +28,7 @@ use crate::ckks::Model as Knowledge;
 use crate::{
     error::Result,
     params::{Params, SecurityReport},
+    supply::Supply,
     tfhe::TfheParams,
     wire::{Origin, Source},
 };
@@ -173,12 +174,13 @@ pub trait Scheme: Copy + Debug + Send + Sync + 'static {
     /// Host tables, built on first use.
     fn encoder(params: &Self::Params) -> Self::Encoder;
 
-    /// Encodes a model on a device.
+    /// Encodes a model on a device; the encoded plaintexts come from a supply.
     ///
     /// # Errors
-    /// Values that cannot be encoded.
+    /// Values that cannot be encoded; those of the supply.
     fn encode<D: Device>(
         setup: Setup<'_, Self, D>,
+        supply: &dyn Supply<D>,
         model: &Self::Model<'_>,
         tell: &mut dyn FnMut(Encoding, usize, usize),
     ) -> Result<Self::Encoded<D>>;

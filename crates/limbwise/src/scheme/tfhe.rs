@@ -8,6 +8,7 @@ use crate::{ckks::Model as Knowledge, tfhe::TfheExpectation};
 use crate::{
     error::Result,
     params::{Params, SecurityReport},
+    supply::Supply,
     tfhe::{Ciphertext, Evaluator, TfheLiteral, TfheParams, TfheReading},
     wire::{Origin, Source, read_tfhe_ciphertext, write_tfhe_ciphertext, write_tfhe_params},
 };
@@ -82,7 +83,12 @@ impl Scheme for Tfhe {
 
     fn encoder(_: &TfheParams) {}
 
-    fn encode<D: Device>(_: Setup<'_, Self, D>, _model: &(), _: &mut dyn FnMut(Encoding, usize, usize)) -> Result<()> {
+    fn encode<D: Device>(
+        _: Setup<'_, Self, D>,
+        _: &dyn Supply<D>,
+        _model: &(),
+        _: &mut dyn FnMut(Encoding, usize, usize),
+    ) -> Result<()> {
         Ok(())
     }
 

@@ -92,16 +92,57 @@ fn write<W: Write, D: HostRead>(
     seed: Option<&Seed>,
     origin: &Origin,
 ) -> Result<W> {
-    let Ciphertext { parts, level, scale, slots, estimate, .. } = ciphertext;
+    let parts = Parts { count: ciphertext.parts.len(), seeded: seed.is_some() };
+    let out = begin(out, params, ciphertext, (ciphertext.batch(), parts), origin)?;
+    write_parts(out, dev, &ciphertext.parts, seed)
+}
+
+/// Writes the header.
+fn begin<W: Write, D: Device>(
+    out: W,
+    params: &Params,
+    ciphertext: &Ciphertext<D>,
+    (batch, parts): (usize, Parts),
+    origin: &Origin,
+) -> Result<Writer<W>> {
+    let &Ciphertext { level, scale, slots, ref estimate, .. } = ciphertext;
     if estimate.is_measured() {
         return Err(WireError::Measured.into());
     }
-    let (level, scale, slots, batch) = (*level, *scale, *slots, ciphertext.batch());
     check_packing(params, level, scale, slots, batch)?;
-    let (parts, seeded, estimate) = (parts.len(), seed.is_some(), Written::of(estimate));
-    let header = Header { level, scale, slots, batch, parts, seeded, estimate };
-    let out = Writer::begin(out, FileKind::Ciphertext, fingerprint(params), origin, &header)?;
-    write_parts(out, dev, &ciphertext.parts, seed)
+    let Parts { count: parts, seeded } = parts;
+    let header = Header { level, scale, slots, batch, parts, seeded, estimate: Written::of(estimate) };
+    Ok(Writer::begin(out, FileKind::Ciphertext, fingerprint(params), origin, &header)?)
+}
+
+/// Writes what [`write_fresh_ciphertext`] writes, some entries of the batch at a time.
+#[cfg(feature = "client")]
+pub(crate) struct FreshWriter<W>(Writer<W>);
+
+#[cfg(feature = "client")]
+impl<W: Write> FreshWriter<W> {
+    /// Writes header and seed for a ciphertext of so many entries, which has no polynomials yet.
+    pub(crate) fn begin<D: Device>(
+        out: W,
+        params: &Params,
+        ciphertext: &Ciphertext<D>,
+        batch: usize,
+        seed: &Seed,
+        origin: &Origin,
+    ) -> Result<Self> {
+        let mut out = begin(out, params, ciphertext, (batch, Parts { count: 2, seeded: true }), origin)?;
+        out.block(&seed.0)?;
+        Ok(Self(out))
+    }
+
+    /// Writes the first half of the next entries.
+    pub(crate) fn push<D: HostRead>(&mut self, dev: &D, poly: &D::Poly) -> Result<()> {
+        write_rows(&mut self.0, dev, poly)
+    }
+
+    pub(crate) fn finish(self) -> Result<W> {
+        Ok(self.0.finish()?)
+    }
 }
 
 /// Reads a ciphertext and expands a seeded half.

@@ -144,11 +144,13 @@ pub enum FileKind {
     BgvCiphertext = 14,
     /// A key from slots to LWE.
     ToLweKey = 15,
+    /// The encoded plaintexts of a program.
+    Prepared = 16,
 }
 
 impl FileKind {
     /// All kinds in order of their numbers.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::Params,
         Self::PublicKey,
         Self::EvaluationKeys,
@@ -164,6 +166,7 @@ impl FileKind {
         Self::BgvParams,
         Self::BgvCiphertext,
         Self::ToLweKey,
+        Self::Prepared,
     ];
 
     /// The kind of a file from its first [`PREAMBLE`] bytes, which are checked only as far as needed.
@@ -201,6 +204,7 @@ impl fmt::Display for FileKind {
             Self::BgvParams => "parameters of BGV",
             Self::BgvCiphertext => "a ciphertext of BGV",
             Self::ToLweKey => "a key from slots to LWE",
+            Self::Prepared => "a prepared model",
         })
     }
 }

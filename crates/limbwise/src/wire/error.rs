@@ -105,6 +105,24 @@ pub enum WireError {
         /// Value wanted.
         wanted: String,
     },
+    /// A prepared model that another version encoded.
+    #[error("the model was prepared by encoding {got}, this program has encoding {wanted}: prepare it again")]
+    Encoding {
+        /// Number in the file.
+        got: u32,
+        /// Number of this version.
+        wanted: u32,
+    },
+    /// A prepared model whose plaintexts are not those that the program takes.
+    #[error("plaintext {number} of the prepared model is {got}, the program takes {wanted}: prepare the model again")]
+    Plaintext {
+        /// Number of the plaintext, from 0.
+        number: u64,
+        /// What the file has.
+        got: String,
+        /// What the program takes.
+        wanted: String,
+    },
     /// A parameter file with primes that this version would not choose.
     #[error(
         "these parameters name the primes {got}, this program chooses {wanted} for them: use the version that wrote the file, or write the primes themselves"

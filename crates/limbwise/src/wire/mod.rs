@@ -9,8 +9,8 @@
 //! its prime. `docs/file-format.md` describes the format completely.
 //!
 //! Read in this order: [`source`], [`container`], [`packing`], `rows`, then one file per kind: [`params`],
-//! [`public_key`], [`keys`], [`ciphertext`], [`plaintext`], [`text`], [`tfhe`], [`bgv`], [`bridge`], and for clients
-//! `secret`.
+//! [`public_key`], [`keys`], [`ciphertext`], [`plaintext`], [`prepared`], [`text`], [`tfhe`], [`bgv`], [`bridge`], and
+//! for clients `secret`.
 #![deny(clippy::indexing_slicing)]
 
 pub mod bgv;
@@ -22,6 +22,7 @@ pub mod keys;
 pub mod packing;
 pub mod params;
 pub mod plaintext;
+pub mod prepared;
 pub mod public_key;
 mod rows;
 #[cfg(feature = "client")]
@@ -34,6 +35,8 @@ pub use bgv::{bgv_fingerprint, read_bgv_ciphertext, read_bgv_params, write_bgv_c
 #[cfg(feature = "client")]
 pub use bgv::{read_fresh_bgv_ciphertext, write_fresh_bgv_ciphertext};
 pub use bridge::{bridge_fingerprint, read_to_lwe_key, write_to_lwe_key};
+#[cfg(feature = "client")]
+pub(crate) use ciphertext::FreshWriter;
 pub use ciphertext::{read_ciphertext, write_ciphertext};
 #[cfg(feature = "client")]
 pub use ciphertext::{read_fresh_ciphertext, write_fresh_ciphertext};
@@ -42,6 +45,7 @@ pub use error::WireError;
 pub use keys::{KeyFile, KeyWriter, key_file_bytes, write_keys};
 pub use params::{Fingerprint, read_params, write_params};
 pub use plaintext::{read_plaintext, write_plaintext};
+pub use prepared::{PreparedFile, PreparedWriter};
 pub use public_key::{read_public_key, write_public_key};
 #[cfg(feature = "client")]
 pub use secret::{Lock, read_labeled_secret_key, read_secret_key, write_secret_key};

@@ -15,6 +15,8 @@ mod fixtures;
 #[cfg(test)]
 mod hostile;
 #[cfg(test)]
+mod prepared;
+#[cfg(test)]
 mod properties;
 #[cfg(test)]
 mod round_trip;

@@ -1,14 +1,16 @@
 //! What is written comes back the same, in memory and byte for byte.
 
-use crate::common::{Things, literal, promise};
+use crate::common::{Things, literal, plain_values, promise};
 use limbwise::{
     Error,
-    ckks::{FreshCiphertext, decrypt, encrypt},
+    ckks::{FreshCiphertext, Packing, decrypt, encrypt, encrypt_seeded_from},
     error::KeyError,
-    rlwe::{KeyForm, KeyName, KeyStore as _, Requirements},
-    wire::{self, KeyFile, KeyWriter, Lock, WireError},
+    rlwe::{KeyForm, KeyName, KeyStore as _, Requirements, SecretKey},
+    scheme::{Ckks, Clear, ClientScheme as _, Encrypting, Encryption, Secrets, Setup, Shadows, SlotsInput},
+    wire::{self, KeyFile, KeyWriter, Lock, Origin, WireError},
 };
 use limbwise_device::{Device, GadgetKey, HostRead};
+use limbwise_math::sampling::Seed;
 
 fn things() -> Things {
     Things::new(&literal(10, 4, 3), KeyForm::Stored)
@@ -191,4 +193,34 @@ fn other_parameters_and_other_kinds_are_refused_by_name() {
     let null = limbwise_device::Null::default();
     wire::read_public_key(&bytes, &null, &t.params).expect("a device without words reads none");
     drop(null.sync());
+}
+
+#[test]
+fn a_large_batch_is_encrypted_in_pieces_to_the_same_file() {
+    let t = Things::new(&literal(10, 1, 2), KeyForm::Seeded);
+    let (batch, seed) = (2500, Seed([5; 32]));
+    let input = SlotsInput {
+        name: "x".into(),
+        batch,
+        packing: Packing { slots: 8, level: 1, scale: t.params.scale(1) },
+        bounds: promise(),
+    };
+    let values = plain_values(batch, 8);
+    let origin = Origin::NONE.numbered(3);
+    let secret = || SecretKey::generate(&t.params, &Seed([4; 32]));
+    let setup = Setup { dev: &t.dev, encoder: &t.encoder, params: &t.params };
+    let secrets = Secrets { rlwe: Some(secret()), tfhe: None };
+    let with =
+        Encrypting { key: Encryption::SecretKey, secrets: Some(&secrets), public: None, shadows: Shadows::Absent };
+    let clear = |values| Clear { input: &input, values };
+    let pieces = Ckks::encrypt_to(Vec::new(), setup, &with, clear(&values), &seed, &origin).unwrap();
+    let plain = t.encoder.encode(&t.dev, &values, input.packing).unwrap();
+    let FreshCiphertext { ciphertext, seed: public } = encrypt_seeded_from(&t.dev, &t.params, &secret(), &plain, &seed);
+    let fresh = FreshCiphertext { ciphertext: ciphertext.with_promise(promise()).unwrap(), seed: public };
+    let whole = wire::write_fresh_ciphertext(Vec::new(), &t.dev, &t.params, &fresh, &origin).unwrap();
+    assert!(pieces == whole);
+    // A promise that one value breaks is refused before anything is written.
+    let mut broken = values.clone();
+    broken[batch - 1][7] *= 1e3;
+    assert!(Ckks::encrypt_to(Vec::new(), setup, &with, clear(&broken), &seed, &origin).is_err());
 }

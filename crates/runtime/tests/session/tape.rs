@@ -8,6 +8,7 @@ use limbwise::{
     params::{Insecure, Params, ParamsLiteral},
     rlwe::{KeyForm, KeyGenerator, SecretKey},
     scheme::{Ckks, Keys, Scheme as _, Setup},
+    supply::Made,
 };
 use limbwise_apps::{Evaluation, Program as _, program::SlotsInput as Input};
 use limbwise_math::sampling::Seed;
@@ -97,7 +98,7 @@ fn a_tape_runs_as_it_is_recorded() {
         };
         let inputs: Vec<_> = tape.inputs.iter().enumerate().map(encrypted).collect();
         let setup = Setup { dev: &dev, encoder: &encoder, params: &params };
-        let encoded = Ckks::encode(setup, &tape.model(), &mut |_, _, _| ()).unwrap();
+        let encoded = Ckks::encode(setup, &Made, &tape.model(), &mut |_, _, _| ()).unwrap();
         let means = Ckks::means(setup, &encoded, Keys { store: &keys, bootstrap: None, watch: None });
         let results =
             tape.evaluate(Evaluation { means: &means, inputs: &inputs, observer: &mut (), journal: &mut () }).unwrap();

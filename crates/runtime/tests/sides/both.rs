@@ -140,6 +140,7 @@ pub(crate) fn eval(
         results,
         existing: Existing::Replaced,
         checkpoint: how.state,
+        prepared: None,
     };
     let limits = Limits { memory_bytes: Some(8 << 30), stop: how.stop, key_form: how.form, ..Limits::default() };
     evaluate_files(dev, &job, &limits, &mut |_| ())

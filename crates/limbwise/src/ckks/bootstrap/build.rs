@@ -11,49 +11,61 @@ use crate::{
     error::{BootstrapError, EncodeError, Result},
     params::{Bootstrapping, Order, Params, Sine},
     rlwe::{DeclaredKeys, Requirements},
+    supply::{Made, Supply},
 };
 use limbwise_device::{Basis, Device, Domain, Null, Role, Shape, Wordless};
 use num_complex::Complex64;
 use std::f64::consts::TAU;
 
-/// A constructor of constants in slots.
-type Constant<D> = fn(&D, &Encoder, &[Vec<Complex64>], Packing) -> Result<Plaintext<D>>;
-
-/// The constructors of maps and constants: encoding, or declaration on devices without words.
-struct Make<D: Device> {
-    map: fn(&D, &Encoder, &Diagonals, LinearPlan) -> Result<LinearTransform<D>>,
-    constant: Constant<D>,
-    unit: fn(&D, &Shape) -> D::Poly,
+/// How maps and constants are made: encoded or taken from a supply, or declared on devices without words.
+trait Make<D: Device> {
+    fn map(&self, encoder: &Encoder, diagonals: &Diagonals, plan: LinearPlan) -> Result<LinearTransform<D>>;
+    fn constant(&self, encoder: &Encoder, values: &[Vec<Complex64>], packing: Packing) -> Result<Plaintext<D>>;
+    fn unit(&self, shape: &Shape) -> Result<D::Poly>;
 }
 
-impl<D: Device> Make<D> {
-    fn encoded() -> Self {
-        Self {
-            map: LinearTransform::encode,
-            constant: |dev, encoder, values, packing| encoder.encode(dev, values, packing),
-            unit: middle_monomial,
-        }
+struct Encoding<'a, D: Device> {
+    dev: &'a D,
+    supply: &'a dyn Supply<D>,
+}
+
+impl<D: Device> Make<D> for Encoding<'_, D> {
+    fn map(&self, encoder: &Encoder, diagonals: &Diagonals, plan: LinearPlan) -> Result<LinearTransform<D>> {
+        LinearTransform::encode_from(self.dev, self.supply, encoder, diagonals, plan)
+    }
+
+    fn constant(&self, encoder: &Encoder, values: &[Vec<Complex64>], packing: Packing) -> Result<Plaintext<D>> {
+        encoder.encode_from(self.dev, self.supply, values, packing)
+    }
+
+    fn unit(&self, shape: &Shape) -> Result<D::Poly> {
+        self.supply.next(self.dev, shape, &|| middle_monomial(self.dev, shape))
     }
 }
 
-impl<D: Wordless> Make<D> {
-    fn declared() -> Self {
-        Self {
-            map: LinearTransform::declare,
-            constant: declared_constant,
-            unit: |dev, shape| dev.declare(shape, Role::Plaintext),
-        }
+struct Declaring<'a, D: Device>(&'a D);
+
+impl<D: Wordless> Make<D> for Declaring<'_, D> {
+    fn map(&self, encoder: &Encoder, diagonals: &Diagonals, plan: LinearPlan) -> Result<LinearTransform<D>> {
+        LinearTransform::declare(self.0, encoder, diagonals, plan)
+    }
+
+    fn constant(&self, encoder: &Encoder, values: &[Vec<Complex64>], packing: Packing) -> Result<Plaintext<D>> {
+        declared_constant(self.0, encoder, values, packing)
+    }
+
+    fn unit(&self, shape: &Shape) -> Result<D::Poly> {
+        Ok(self.0.declare(shape, Role::Plaintext))
     }
 }
 
 /// Inputs of the construction.
 struct Builder<'b, D: Device> {
-    dev: &'b D,
     encoder: &'b Encoder,
     params: &'b Params,
     levels: Bootstrapping,
     plan: BootstrapPlan,
-    make: Make<D>,
+    make: &'b dyn Make<D>,
 }
 
 impl<D: Device> Bootstrapper<D> {
@@ -63,7 +75,15 @@ impl<D: Device> Bootstrapper<D> {
     /// [`BootstrapError::NoParameters`] for parameters without bootstrapping; a slot count that is no power of two up
     /// to N/2; values that cannot be encoded.
     pub fn encode(dev: &D, encoder: &Encoder, plan: BootstrapPlan) -> Result<Self> {
-        Builder::new(dev, encoder, plan, Make::encoded())?.build()
+        Self::encode_from(dev, &Made, encoder, plan)
+    }
+
+    /// [`Self::encode`] with the encoded maps and constants from a supply, which may have them already.
+    ///
+    /// # Errors
+    /// As [`Self::encode`], and those of the supply.
+    pub fn encode_from(dev: &D, supply: &dyn Supply<D>, encoder: &Encoder, plan: BootstrapPlan) -> Result<Self> {
+        Builder::new(encoder, plan, &Encoding { dev, supply })?.build()
     }
 
     /// Declares the same maps and constants on a device that holds no words.
@@ -74,7 +94,7 @@ impl<D: Device> Bootstrapper<D> {
     where
         D: Wordless,
     {
-        Builder::new(dev, encoder, plan, Make::declared())?.build()
+        Builder::new(encoder, plan, &Declaring(dev))?.build()
     }
 }
 
@@ -94,13 +114,13 @@ pub fn requirements(params: &Params, plan: BootstrapPlan) -> Result<Requirements
 }
 
 impl<'b, D: Device> Builder<'b, D> {
-    fn new(dev: &'b D, encoder: &'b Encoder, plan: BootstrapPlan, make: Make<D>) -> Result<Self> {
+    fn new(encoder: &'b Encoder, plan: BootstrapPlan, make: &'b dyn Make<D>) -> Result<Self> {
         let params = encoder.params();
         let Some(&levels) = params.bootstrapping() else { return Err(BootstrapError::NoParameters.into()) };
         if !plan.slots.is_power_of_two() || plan.slots > params.max_slots() {
             return Err(EncodeError::Slots(plan.slots, params.max_slots()).into());
         }
-        let builder = Self { dev, encoder, params, levels, plan, make };
+        let builder = Self { encoder, params, levels, plan, make };
         match (builder.halves(), levels.slots_beside()) {
             (Halves::Batch, most) if plan.halves == HalvesAt::Beside => {
                 Err(BootstrapError::Beside { slots: plan.slots, most }.into())
@@ -125,7 +145,7 @@ impl<'b, D: Device> Builder<'b, D> {
             cubics: arcsine.cubics(|c, level, scale| self.constant_with_i(quarter_turn, c, level, scale))?,
             turns: (halves == Halves::WithOpposites).then(|| self.turns()).transpose()?,
             target,
-            unit: self.unit(),
+            unit: self.unit()?,
             lift,
             fill,
             plan: self.plan,
@@ -215,7 +235,7 @@ impl<'b, D: Device> Builder<'b, D> {
         let constant = |values: [Complex64; 4], level: usize| {
             let slots = 4 * self.plan.slots;
             let values = [values.iter().flat_map(|&z| vec![z; self.plan.slots]).collect()];
-            (self.make.constant)(self.dev, self.encoder, &values, Packing { slots, level, scale: params.scale(level) })
+            self.make.constant(self.encoder, &values, Packing { slots, level, scale: params.scale(level) })
         };
         let turns = eval_mod.sine.turns_of_blocks();
         let added = turns.map(|turn| Complex64::from(turn / f64::from(eval_mod.range)));
@@ -242,7 +262,7 @@ impl<'b, D: Device> Builder<'b, D> {
             let level = top - index;
             let (strategy, form) = (self.plan.rotations.strategy(map), self.plan.form);
             let plan = LinearPlan { strategy, form, level, scale: each * self.params.dropped(level) };
-            (self.make.map)(self.dev, self.encoder, map, plan)
+            self.make.map(self.encoder, map, plan)
         };
         let maps = factors.maps.iter().enumerate().map(encode).collect::<Result<_>>()?;
         let growth = factors.maps.iter().map(Diagonals::norm).collect();
@@ -256,13 +276,13 @@ impl<'b, D: Device> Builder<'b, D> {
         }
         let values = [[Complex64::new(c, 0.0), Complex64::new(0.0, c)].map(|z| vec![z; slots]).concat()];
         let packing = Packing { slots: 2 * slots, level, scale };
-        Ok(Some((self.make.constant)(self.dev, self.encoder, &values, packing)?))
+        Ok(Some(self.make.constant(self.encoder, &values, packing)?))
     }
 
     /// X^(N/2) over the primes of the level where EvalMod starts.
-    fn unit(&self) -> D::Poly {
+    fn unit(&self) -> Result<D::Poly> {
         let basis: Basis = self.params.basis(self.levels.eval_mod_level());
-        (self.make.unit)(self.dev, &Shape::eval(self.params.ring(), basis))
+        self.make.unit(&Shape::eval(self.params.ring(), basis))
     }
 }
 

@@ -152,16 +152,17 @@ impl<'r, D: Device> Run<'r, D> {
     }
 
     /// A diagonal in evaluation domain over a basis.
-    pub(super) fn values(&self, weight: &Encoded<D::Poly>, basis: Basis) -> D::Poly {
+    pub(super) fn values(&self, weight: &Encoded<D>, basis: Basis) -> Result<D::Poly> {
         let weight = match &weight.stored {
             Stored::Poly(poly) => poly,
-            Stored::Clear { diagonal, turn } => return self.map.encode_now(self.dev, *diagonal, *turn, basis),
+            Stored::Kept(kept) => &kept.read(self.dev)?,
+            Stored::Clear { diagonal, turn } => return Ok(self.map.encode_now(self.dev, *diagonal, *turn, basis)),
         };
-        match self.map.plan.form {
+        Ok(match self.map.plan.form {
             PlaintextForm::Full => self.dev.restrict(weight, basis),
             _ if weight.shape().basis.len() == 1 => self.dev.extend_limb(weight, basis),
             _ => self.extend(weight, basis),
-        }
+        })
     }
 
     /// [`Device::extend_limb`], also for diagonals stored as several limbs of short primes.
@@ -186,7 +187,7 @@ impl<'r, D: Device> Run<'r, D> {
     }
 
     /// The sums of the groups `from … to − 1`, each nonempty, over the basis of the baby steps.
-    pub(super) fn sums(&self, babies: Vec<Stacked<D::Poly>>, from: usize, to: usize) -> Vec<Stacked<D::Poly>> {
+    pub(super) fn sums(&self, babies: Vec<Stacked<D::Poly>>, from: usize, to: usize) -> Result<Vec<Stacked<D::Poly>>> {
         let (polys, estimates): (Vec<D::Poly>, Vec<Estimate>) =
             babies.into_iter().map(|b| (b.poly, b.estimate)).unzip();
         let basis = polys[0].shape().basis;
@@ -197,15 +198,15 @@ impl<'r, D: Device> Run<'r, D> {
             products.reduce(Estimate::sum).expect("a group has a term")
         });
         let full = self.map.plan.form == PlaintextForm::Full;
-        let cut = |w: &Encoded<D::Poly>| match &w.stored {
+        let cut = |w: &Encoded<D>| match &w.stored {
             Stored::Poly(poly) if full => Some(self.dev.restrict(poly, basis)),
             Stored::Poly(poly) => (poly.shape().basis.len() == 1).then(|| poly.clone()),
-            Stored::Clear { .. } => None,
+            Stored::Kept(_) | Stored::Clear { .. } => None,
         };
         let cut: Option<Vec<Vec<D::Poly>>> = weights.iter().map(|g| g.iter().map(cut).collect()).collect();
         let weight = |w| if full { Weight::Values(w) } else { Weight::OneLimb(w) };
         let sums = match &cut {
-            None => self.sums_one_by_one(&polys, groups, weights),
+            None => self.sums_one_by_one(&polys, groups, weights)?,
             Some(cut) => {
                 let terms: Vec<Terms<'_, D::Poly>> = groups
                     .iter()
@@ -215,22 +216,22 @@ impl<'r, D: Device> Run<'r, D> {
                 self.dev.weighted_sums(&polys, &terms)
             }
         };
-        sums.into_iter().zip(expected).map(|(poly, estimate)| Stacked { poly, estimate }).collect()
+        Ok(sums.into_iter().zip(expected).map(|(poly, estimate)| Stacked { poly, estimate }).collect())
     }
 
     /// [`Device::weighted_sums`] for weights of several limbs or none stored: each weight exists only during its
     /// product.
-    fn sums_one_by_one(&self, x: &[D::Poly], groups: &[Group], weights: &[Vec<Encoded<D::Poly>>]) -> Vec<D::Poly> {
-        let sum = |(group, weights): (&Group, &Vec<Encoded<D::Poly>>)| {
+    fn sums_one_by_one(&self, x: &[D::Poly], groups: &[Group], weights: &[Vec<Encoded<D>>]) -> Result<Vec<D::Poly>> {
+        let sum = |(group, weights): (&Group, &Vec<Encoded<D>>)| {
             let mut sum: Option<D::Poly> = None;
             for (x, weight) in group.terms.iter().map(|t| &x[t.baby]).zip(weights) {
-                let values = self.values(weight, x.shape().basis);
+                let values = self.values(weight, x.shape().basis)?;
                 match &mut sum {
                     None => sum = Some(self.dev.mul(x, &values)),
                     Some(sum) => self.dev.mul_acc(sum, x, &values),
                 }
             }
-            sum.expect("a group has a term")
+            Ok(sum.expect("a group has a term"))
         };
         groups.iter().zip(weights).map(sum).collect()
     }
@@ -248,7 +249,7 @@ impl<'r, D: Device> Run<'r, D> {
         let mut sum: Option<Stacked<D::Poly>> = None;
         for (term, weight) in self.map.layout.groups[0].terms.iter().zip(&self.map.weights[0]) {
             let x = self.stack(&baby(self.map.layout.babies[term.baby])?);
-            let values = self.values(weight, self.basis);
+            let values = self.values(weight, self.basis)?;
             let estimate = x.estimate.product(weight.estimate);
             match &mut sum {
                 None => sum = Some(Stacked { poly: self.dev.mul(&x.poly, &values), estimate }),

@@ -17,7 +17,7 @@ pub(super) fn apply<D: Device>(run: &Run<'_, D>, level: usize) -> Result<Ciphert
     let layout = &run.map.layout;
     let babies = babies(run)?;
     let mut total: Option<Stacked<D::Poly>> = None;
-    for (sum, group) in run.sums(babies, 0, layout.groups.len()).into_iter().zip(&layout.groups) {
+    for (sum, group) in run.sums(babies, 0, layout.groups.len())?.into_iter().zip(&layout.groups) {
         let moved = if group.giant == 0 { sum } else { giant_step(run, &sum, group.giant)? };
         total = Some(match total {
             None => moved,

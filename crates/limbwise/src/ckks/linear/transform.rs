@@ -9,6 +9,7 @@ use crate::{
     error::Result,
     params::Params,
     rlwe::{KeyName, Requirements},
+    supply::{Kept, Made, Supply},
 };
 use limbwise_device::{Basis, Device, Domain, Handle as _, Role, Shape, Wordless};
 use limbwise_math::{galois::GaloisElement, rns::to_f64};
@@ -21,21 +22,23 @@ pub struct LinearTransform<D: Device> {
     pub(super) slots: usize,
     pub(super) layout: Layout,
     /// The diagonals of each group, in the order of its terms.
-    pub(super) weights: Vec<Vec<Encoded<D::Poly>>>,
+    pub(super) weights: Vec<Vec<Encoded<D>>>,
     pub(super) shadow: Option<Arc<Diagonals>>,
     /// The source of diagonals that are encoded on use.
     clear: Option<(Encoder, Diagonals)>,
 }
 
 /// One encoded diagonal.
-pub(super) struct Encoded<P> {
-    pub(super) stored: Stored<P>,
+pub(super) struct Encoded<D: Device> {
+    pub(super) stored: Stored<D>,
     pub(super) estimate: Estimate,
 }
 
 /// The stored part of a diagonal.
-pub(super) enum Stored<P> {
-    Poly(P),
+pub(super) enum Stored<D: Device> {
+    Poly(D::Poly),
+    /// Read at each use, as [`PlaintextForm::OnTheFly`] stores it.
+    Kept(Arc<dyn Kept<D>>),
     /// Not stored: the diagonal's index, and its rotation before encoding.
     Clear {
         diagonal: usize,
@@ -49,14 +52,31 @@ impl<D: Device> LinearTransform<D> {
     /// # Errors
     /// As [`Encoder::encode`].
     pub fn encode(dev: &D, encoder: &Encoder, diagonals: &Diagonals, plan: LinearPlan) -> Result<Self> {
+        Self::encode_from(dev, &Made, encoder, diagonals, plan)
+    }
+
+    /// [`Self::encode`] with the encoded diagonals from a supply, which may have them already.
+    ///
+    /// # Errors
+    /// As [`Encoder::encode`], and those of the supply.
+    pub fn encode_from(
+        dev: &D,
+        supply: &dyn Supply<D>,
+        encoder: &Encoder,
+        diagonals: &Diagonals,
+        plan: LinearPlan,
+    ) -> Result<Self> {
         let _region = dev.region("encode_linear", 0);
-        let basis = stored_basis(encoder.params(), diagonals, plan);
+        let shape = stored_shape(encoder.params(), diagonals, plan);
         Self::build(encoder, diagonals, plan, |values, packing| {
-            let coefficients = encoder.coefficients(dev, 1, &|_| values(), packing, basis);
-            match plan.form {
-                PlaintextForm::Full => dev.ntt(coefficients),
-                PlaintextForm::OnTheFly | PlaintextForm::AtUse => coefficients,
-            }
+            let make = || {
+                let coefficients = encoder.coefficients(dev, 1, &|_| values(), packing, shape.basis);
+                if shape.domain == Domain::Eval { dev.ntt(coefficients) } else { coefficients }
+            };
+            Ok(match plan.form {
+                PlaintextForm::AtUse => supply.next_at_use(dev, &shape, &make)?.map(Stored::Kept),
+                _ => Some(Stored::Poly(supply.next(dev, &shape, &make)?)),
+            })
         })
     }
 
@@ -68,20 +88,19 @@ impl<D: Device> LinearTransform<D> {
     where
         D: Wordless,
     {
-        let domain = match plan.form {
-            PlaintextForm::Full => Domain::Eval,
-            PlaintextForm::OnTheFly | PlaintextForm::AtUse => Domain::Coeff,
-        };
-        let basis = stored_basis(encoder.params(), diagonals, plan);
-        let shape = Shape::eval(encoder.params().ring(), basis).with_domain(domain);
-        Self::build(encoder, diagonals, plan, |_, _| dev.declare(&shape, Role::Plaintext))
+        let shape = stored_shape(encoder.params(), diagonals, plan);
+        let stored = plan.form != PlaintextForm::AtUse;
+        Self::build(encoder, diagonals, plan, |_, _| {
+            Ok(stored.then(|| Stored::Poly(dev.declare(&shape, Role::Plaintext))))
+        })
     }
 
+    /// Builds the map; what `make` does not store is encoded at each use.
     fn build(
         encoder: &Encoder,
         diagonals: &Diagonals,
         plan: LinearPlan,
-        make: impl Fn(&(dyn Fn() -> Vec<Complex64> + Sync), Packing) -> D::Poly,
+        make: impl Fn(&(dyn Fn() -> Vec<Complex64> + Sync), Packing) -> Result<Option<Stored<D>>>,
     ) -> Result<Self> {
         let layout = Layout::new(plan.strategy, diagonals);
         let slots = diagonals.slots();
@@ -95,11 +114,8 @@ impl<D: Device> LinearTransform<D> {
                     true => encoder.bounded(size, packing)?,
                     false => encoder.estimate(std::slice::from_ref(diagonals.values(diagonal)), packing)?,
                 };
-                let stored = match plan.form {
-                    PlaintextForm::AtUse => Stored::Clear { diagonal, turn },
-                    _ => Stored::Poly(make(&|| diagonals.rotated(diagonal, turn), packing)),
-                };
-                Ok(Encoded { stored, estimate })
+                let stored = make(&|| diagonals.rotated(diagonal, turn), packing)?;
+                Ok(Encoded { stored: stored.unwrap_or(Stored::Clear { diagonal, turn }), estimate })
             };
             group.terms.iter().map(|term| one(term.diagonal)).collect::<Result<Vec<_>>>()
         };
@@ -151,7 +167,7 @@ impl<D: Device> LinearTransform<D> {
     /// Size of the stored diagonals in bytes.
     #[must_use]
     pub fn bytes(&self) -> u64 {
-        let bytes = |w: &Encoded<D::Poly>| if let Stored::Poly(poly) = &w.stored { poly.shape().bytes() } else { 0 };
+        let bytes = |w: &Encoded<D>| if let Stored::Poly(poly) = &w.stored { poly.shape().bytes() } else { 0 };
         self.weights.iter().flatten().map(bytes).sum()
     }
 
@@ -161,6 +177,15 @@ impl<D: Device> LinearTransform<D> {
         let name = |steps| KeyName::Galois(GaloisElement::rotation(steps, params.log_n()));
         self.layout.rotations().into_iter().map(|steps| (name(steps), self.plan.level)).collect()
     }
+}
+
+/// The polynomial stored per diagonal.
+fn stored_shape(params: &Params, diagonals: &Diagonals, plan: LinearPlan) -> Shape {
+    let domain = match plan.form {
+        PlaintextForm::Full => Domain::Eval,
+        PlaintextForm::OnTheFly | PlaintextForm::AtUse => Domain::Coeff,
+    };
+    Shape::eval(params.ring(), stored_basis(params, diagonals, plan)).with_domain(domain)
 }
 
 /// The limbs stored per diagonal.
