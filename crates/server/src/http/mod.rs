@@ -1,8 +1,8 @@
 //! The routes: HTTP/1.1 with JSON, described by OpenAPI from the same code.
 //!
 //! Read in this order: [`problem`] (error responses), [`access`] (authorization), `guard` (middleware of every
-//! request), `extract` (strict bodies and names), `uploads`, `files`, `jobs`, `about` (the routes), `listen`
-//! (connections, shutdown).
+//! request), `extract` (strict bodies and names), `uploads`, `files`, `jobs`, `about`, `page` (the routes), [`tls`] and
+//! `listen` (connections, shutdown).
 
 pub mod access;
 pub mod problem;
@@ -13,10 +13,13 @@ mod files;
 mod guard;
 mod jobs;
 mod listen;
+mod page;
+pub mod tls;
 mod uploads;
 
 pub use access::Access;
 pub use listen::Server;
+pub use tls::Tls;
 
 use crate::{
     limits::{CHUNKS_AT_ONCE, JSON_BYTES},
@@ -87,6 +90,8 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(about::health))
         .routes(routes!(about::description))
         .routes(routes!(about::status))
+        .routes(routes!(about::metrics))
+        .routes(routes!(page::page))
         .routes(routes!(uploads::list_uploads, uploads::begin_upload))
         .routes(routes!(uploads::show_upload, uploads::delete_upload))
         .routes(routes!(uploads::send_chunk))
