@@ -31,7 +31,7 @@ from typing import Any
 __all__ = ["Refused", "Result", "Server"]
 
 # Answers that are worth another try: the server is busy, or a proxy before it finds none.
-_AGAIN = frozenset({429, 502, 503, 504})
+_AGAIN = frozenset({502, 503, 504})
 # Bytes of a part of a download.
 _PART = 1 << 24
 # Longest answer that is kept in memory, beside parts of files.
@@ -235,9 +235,13 @@ class Server:
         return found
 
     def cancel(self, name: str) -> dict[str, Any]:
-        """Cancels a job, at the end of its present step."""
-        found: dict[str, Any] = self.ask("POST", f"/v1/jobs/{name}/cancel")
-        return found
+        """Cancels a job, at the end of its present step; one that is over stays as it is."""
+        try:
+            self.request("POST", f"/v1/jobs/{name}/cancel")
+        except Refused as refused:
+            if refused.status != http.client.CONFLICT:
+                raise
+        return self.job(name)
 
     def wait(self, name: str, tell: Tell | None = None) -> list[Result]:
         """The results of a job, when it is over; ``tell`` gets it at every change. Raises ``Refused`` if it has none."""
@@ -270,8 +274,12 @@ class Server:
         return temporary.replace(path)
 
     def remove(self, file: str) -> None:
-        """Removes a file from the server."""
-        self.request("DELETE", f"/v1/files/{file}")
+        """Removes a file from the server; one that is not there stays so."""
+        try:
+            self.request("DELETE", f"/v1/files/{file}")
+        except Refused as refused:
+            if refused.status != http.client.NOT_FOUND:
+                raise
 
     def _until(
         self,

@@ -43,8 +43,9 @@ pub struct Limits {
 
 /// Longest body of a request in JSON.
 pub const JSON_BYTES: usize = 64 << 10;
-/// Chunks that are hashed and written at the same time. Others wait with their bodies in memory, at most `chunk_bytes`
-/// per connection, because a connection has one request at a time.
+/// Chunks that are in memory at the same time, while they arrive or wait for the disk; others wait without being read.
+pub const CHUNKS_IN_MEMORY: usize = 64;
+/// Chunks that are hashed and written at the same time.
 pub const CHUNKS_AT_ONCE: usize = 8;
 /// Uploads that have ended and are still remembered.
 pub const ENDED_UPLOADS: usize = 256;
@@ -71,7 +72,7 @@ impl Default for Limits {
             jobs: 1000,
             files: 10_000,
             request_seconds: 60,
-            connections: 64,
+            connections: 512,
         }
     }
 }

@@ -26,7 +26,7 @@ use std::{
 ///   limbwise serve state
 ///   limbwise serve state --bind 0.0.0.0:8443 --token-file tokens --tls-cert cert.pem --tls-key key.pem
 ///   limbwise serve state --memory 12GB --jobs 2
-///   examples/serve_client.py http://127.0.0.1:8080 --program program.json --keys evaluation.keys --out results 000.ct
+///   python -m limbwise.client http://127.0.0.1:8080 --program program.json --keys evaluation.keys --out results 000.ct
 ///
 /// Without a token the server answers this machine only and refuses --bind to other addresses. Beyond it, give
 /// --tls-cert and --tls-key, or put a TLS proxy in front. SIGTERM and SIGINT shut it down cleanly.

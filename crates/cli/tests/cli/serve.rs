@@ -50,7 +50,7 @@ impl Drop for Server {
 
 fn client(folder: &Folder, address: SocketAddr, keys: &str) -> Command {
     let mut command = Command::new("python3");
-    command.arg(repository("examples/serve_client.py")).arg(format!("http://{address}"));
+    command.arg("-P").arg(repository("python/limbwise/client.py")).arg(format!("http://{address}"));
     let inputs = folder.path().join("in/input-000.ct");
     command.args(["--program", "theirs/program.json", "--keys", keys, "--out", "out"]).arg(inputs);
     command.current_dir(folder.path()).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());

@@ -18,7 +18,7 @@ use tokio::{
     io::{AsyncRead, AsyncWrite},
     net::{TcpListener, TcpStream},
     signal,
-    sync::{OwnedSemaphorePermit, Semaphore},
+    sync::{OwnedSemaphorePermit, Semaphore, watch},
     time::{sleep, timeout},
 };
 use tokio_io_timeout::TimeoutStream;
@@ -86,10 +86,12 @@ impl Server {
         let mut stop = Box::pin(asked_to_stop()?);
         let limits = *store.limits();
         let places = Arc::new(Semaphore::new(limits.connections));
+        let (stopping, stopped) = watch::channel(());
         let connections = Connections {
             router: router(App::new(store, access, log.clone())),
             graceful: GracefulShutdown::new(),
             tls,
+            stopping: stopped,
             idle: limits.request_time() + IDLE_TIME,
         };
         loop {
@@ -107,7 +109,7 @@ impl Server {
                 (Err(_), _) => break,
             }
         }
-        drop(listener);
+        drop((listener, stopping));
         let _ = timeout(grace, connections.graceful.shutdown()).await;
         Ok(())
     }
@@ -117,6 +119,8 @@ struct Connections {
     router: Router,
     graceful: GracefulShutdown,
     tls: Option<Tls>,
+    /// Its other end is dropped when the server stops: a greeting that is under way is not waited for.
+    stopping: watch::Receiver<()>,
     idle: Duration,
 }
 
@@ -128,7 +132,7 @@ impl Connections {
         stream.set_read_timeout(Some(self.idle));
         stream.set_write_timeout(Some(self.idle));
         let router = self.router.clone().layer(Extension(Local(local.ip())));
-        let (watcher, tls) = (self.graceful.watcher(), self.tls.clone());
+        let (watcher, tls, mut stopping) = (self.graceful.watcher(), self.tls.clone(), self.stopping.clone());
         tokio::spawn(async move {
             let _place = place;
             let stream = Box::pin(stream);
@@ -136,7 +140,11 @@ impl Connections {
                 None => converse(stream, router, watcher).await,
                 // Whoever does not come to an end with its greeting, or greets without TLS, is no event either.
                 Some(Tls(acceptor)) => {
-                    if let Ok(Ok(stream)) = timeout(HEAD_TIME, acceptor.accept(stream)).await {
+                    let greeted = tokio::select! {
+                        greeted = timeout(HEAD_TIME, acceptor.accept(stream)) => greeted,
+                        _ = stopping.changed() => return,
+                    };
+                    if let Ok(Ok(stream)) = greeted {
                         converse(stream, router, watcher).await;
                     }
                 }

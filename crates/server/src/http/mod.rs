@@ -22,7 +22,7 @@ pub use listen::Server;
 pub use tls::Tls;
 
 use crate::{
-    limits::{CHUNKS_AT_ONCE, JSON_BYTES},
+    limits::{CHUNKS_AT_ONCE, CHUNKS_IN_MEMORY, JSON_BYTES},
     refusal::{Cause, Denied, Refusal},
     store::Store,
     workers::Log,
@@ -42,13 +42,16 @@ pub(crate) struct App {
     log: Log,
     /// Places for chunks that are being hashed and written.
     chunks: Arc<Semaphore>,
+    /// Places for chunks in memory.
+    bodies: Arc<Semaphore>,
 }
 
 type Answer<T> = Result<T, Problem>;
 
 impl App {
     fn new(store: Arc<Store>, access: Access, log: Log) -> Self {
-        Self { store, access: Arc::new(access), log, chunks: Arc::new(Semaphore::new(CHUNKS_AT_ONCE)) }
+        let [chunks, bodies] = [CHUNKS_AT_ONCE, CHUNKS_IN_MEMORY].map(|most| Arc::new(Semaphore::new(most)));
+        Self { store, access: Arc::new(access), log, chunks, bodies }
     }
 
     /// Does what may wait for a disk or a lock on a thread of its own.

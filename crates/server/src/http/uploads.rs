@@ -104,9 +104,9 @@ pub(super) async fn send_chunk(
     let whose = client.clone();
     app.work(move |store| store.upload(&whose, id)).await?;
     let most = usize::try_from(app.store.limits().chunk_bytes).unwrap_or(usize::MAX);
+    let _in_memory = app.bodies.acquire().await;
     let chunk = bounded(request, most).await?;
-    // Only now: a body that comes slowly, or never ends, would hold the place of others. What arrives meanwhile is
-    // bounded by the number of connections.
+    // Only now: a body that comes slowly, or never ends, would hold the place of others.
     let _place = app.chunks.acquire().await;
     app.work(move |store| store.append(&client, id, offset, Chunk { bytes: &chunk, sha256 })).await.map(Json)
 }

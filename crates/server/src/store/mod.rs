@@ -189,9 +189,10 @@ impl State {
     /// not said.
     fn room_for(&self, client: &ClientName, bytes: u64, limits: &Limits) -> Result<(), Refusal> {
         let (own, all) = (self.used_bytes(|whose| whose == client), self.used_bytes(|_| true));
-        if own.saturating_add(bytes) > limits.client_bytes {
+        let most = limits.client_bytes.min(limits.total_bytes);
+        if own.saturating_add(bytes) > most {
             let got = format!("{bytes} bytes, with {own} in use or promised");
-            let wanted = format!("at most {} bytes together (client_bytes)", limits.client_bytes);
+            let wanted = format!("at most {most} bytes together (client_bytes and total_bytes)");
             let next = "delete files, uploads or jobs that are no longer needed, or start the server with a larger --total or --client-total";
             return Err(Refusal::new("there is no room for it", got, wanted, next));
         }

@@ -20,7 +20,7 @@ fn a_job_goes_from_its_plan_to_its_results() {
     let id = client.submit(&json!({"steps": 3, "memory_bytes": 5000, "seconds": 2.5}));
     let job = client.wait(&id);
     assert_eq!(job["state"], "done", "{job}");
-    assert_eq!(job["plan"], json!({"memory_bytes": 5000, "seconds": 2.5, "disk_bytes": 1000}));
+    assert_eq!(job["plan"], json!({"memory_bytes": 5000, "seconds": 2.5, "disk_bytes": 1000, "levels": 3}));
     assert_eq!(job["results"][0]["name"], "digest");
     let mut digest = String::new();
     for _ in 0..3 {
@@ -69,7 +69,7 @@ fn failures_are_told_and_others_go_on() {
     let server = wish.start();
     let client = &server.client;
     let failing = client.wait(&client.submit(&json!({"fail_at": 1})));
-    assert_eq!((&failing["state"], &failing["refusal"]["what"]), (&json!("failed"), &json!("asked to fail")));
+    assert_eq!((&failing["state"], &failing["refusal"]["what"]), (&json!("failed"), &json!("asked to fail: link")));
     let panicking = client.wait(&client.submit(&json!({"panic_at": 1})));
     assert_eq!(panicking["state"], "failed");
     assert!(panicking["refusal"].to_string().contains("a bug in limbwise"), "{panicking}");
