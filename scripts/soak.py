@@ -87,9 +87,9 @@ def prepared(program: Path, folder: Path) -> list[Task]:
             if done.returncode:
                 raise SystemExit(f"{' '.join(arguments)}: {done.stderr}")
 
-        verb("keygen", *options, "--seed", str(number), "--client", "mine", "--server", "theirs")
+        verb("keygen", *options, "--seed", str(number), "--insecure-seed", "--client", "mine", "--server", "theirs")
         for at in range(INPUTS):
-            verb("encrypt", "--client", "mine", "--out", f"in-{at}", "--seed", str(100 + at))
+            verb("encrypt", "--client", "mine", "--out", f"in-{at}", "--seed", str(100 + at), "--insecure-seed")
             verb("eval", "--server", "theirs", "--in", f"in-{at}", "--out", f"out-{at}")
             theirs, input_ = place / "theirs", place / f"in-{at}" / "input-000.ct"
             tasks.append(Task(theirs / "program.json", theirs / "evaluation.keys", input_, digest(place / f"out-{at}" / "result-000.ct")))
@@ -114,7 +114,7 @@ class Serving:
     def start(self) -> None:
         """Starts it, and waits until it answers."""
         options = ["--bind", f"127.0.0.1:{self.port}", "--token-file", self.tokens, "--chunk", "50kB", "--jobs", "2"]
-        options += ["--memory", "1GB", "--resident-keys", "100MB", "--threads", "1", "--request-seconds", "10", "--grace-seconds", "10"]
+        options += ["--memory", "2GB", "--resident-keys", "500MB", "--threads", "1", "--request-seconds", "10", "--grace-seconds", "10"]
         started = time.monotonic()
         process = subprocess.Popen([self.program, "serve", self.folder / "state", *options], stderr=self.log, stdout=subprocess.DEVNULL)
         with self.lock:
@@ -165,16 +165,17 @@ class Client(threading.Thread):
         self.did: Counter[str] = Counter()
         self.defects: list[str] = []
         self.other: Client | None = None
+        self.pause = 0.5
 
     def run(self) -> None:
         """Its life."""
-        things = [self.job] * 6 + [self.in_pieces, self.broken_off, self.slow, self.damaged, self.cancel, self.foreign, self.removal]
+        things = [self.job] * 4 + [self.in_pieces, self.broken_off, self.slow, self.damaged, self.cancel, self.foreign, self.removal]
         try:
             while time.monotonic() < self.until:
                 thing = self.random.choice(things)
                 thing()
                 self.did[thing.__name__] += 1
-                time.sleep(self.random.random() * 0.5)
+                time.sleep(self.random.random() * self.pause)
             self.settle()
         except Exception as error:  # noqa: BLE001 - whatever it is, it is a defect of the server or of this
             self.defects.append(f"{self.name}: {type(error).__name__}: {error}")
@@ -425,6 +426,7 @@ def run(given: argparse.Namespace, folder: Path) -> dict:
     clients = [Client(number, serving, tokens[name], tasks, until, given.seed) for number, name in enumerate(names)]
     for number, client in enumerate(clients):
         client.other = clients[number - 1]
+        client.pause = max(0.5, given.clients / 30)  # so that two cores can do what all ask for
         client.start()
     defects: list[str] = []
     ends: Counter[str] = Counter()
@@ -448,6 +450,7 @@ def run(given: argparse.Namespace, folder: Path) -> dict:
         defects.append(log[log.index("panicked") - 200 :][:2000])
     did = sum((client.did for client in clients), Counter())
     kept = re.findall(r"^limbwise_(jobs\{.*\}|resident_key_\w+|process_resident_bytes) (\d+)", counts, re.MULTILINE)
+    times = dict(re.findall(r"^limbwise_((?:plan|job)_seconds_(?:sum|count)) (\S+)", counts, re.MULTILINE))
     statuses: Counter[str] = Counter()
     for line in log.splitlines():
         if found := re.search(r"(?:GET|PUT|POST|DELETE) \S+ (\d{3}) \d+ ms", line):
@@ -462,6 +465,7 @@ def run(given: argparse.Namespace, folder: Path) -> dict:
         "answers": dict(sorted(statuses.items())),
         "memory_without_kills": memory,
         "at_the_end": dict(kept),
+        "since_the_last_start": times,
         "defects": defects[:20],
     }
 
