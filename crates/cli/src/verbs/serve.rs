@@ -65,9 +65,9 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "SIZE", value_parser = size, help_heading = "Limits")]
     memory: Option<u64>,
 
-    /// Memory for keys that stay for later jobs on the same program; part of --memory, and freed when a job needs it
-    /// [default: a quarter of --memory]
-    #[arg(long, value_name = "SIZE", value_parser = size, help_heading = "Limits")]
+    /// Memory for keys that stay for later jobs on the same program; part of --memory, and freed when a job needs it;
+    /// 0B keeps none [default: a quarter of --memory]
+    #[arg(long, value_name = "SIZE", value_parser = size_or_none, help_heading = "Limits")]
     resident_keys: Option<u64>,
 
     /// Time limit of a job, by its plan and by the clock
@@ -147,6 +147,11 @@ impl ModelArgs {
         }
         Ok(Planner { program, arguments })
     }
+}
+
+/// A size, or none at all.
+fn size_or_none(text: &str) -> Result<u64, String> {
+    if text == "0B" { Ok(0) } else { size(text) }
 }
 
 /// Fallback if the system does not report free memory.
