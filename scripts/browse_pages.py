@@ -84,7 +84,7 @@ def served(program: Path, place: Path) -> Iterator[str]:
             program_, keys = server.upload(place / "theirs/program.json"), server.upload(place / "theirs/evaluation.keys")
             input_ = server.upload(place / "in/input-000.ct")
             server.evaluate(program_, [keys], [input_])
-            (place / "hostile.json").write_text(json.dumps({HOSTILE: HOSTILE}))
+            (place / "hostile.json").write_text(json.dumps({"format": HOSTILE}))
             job = server.submit(server.upload(place / "hostile.json"), [keys], [input_])
             with contextlib.suppress(module.Refused):
                 server.wait(job["id"])
@@ -95,7 +95,7 @@ def served(program: Path, place: Path) -> Iterator[str]:
         process.wait()
 
 
-def look(browser, path: str, scheme: str, picture: Path | None) -> tuple[str, str]:
+def look(browser, path: str, scheme: str, picture: Path | None, shown: list[str]) -> tuple[str, str]:
     """Opens a page, reads it, and returns its background and the text of its first heading."""
     page = browser.new_page(color_scheme=scheme, viewport={"width": 1200, "height": 900})
     problems: list[str] = []
@@ -105,6 +105,8 @@ def look(browser, path: str, scheme: str, picture: Path | None) -> tuple[str, st
     page.goto(path)
     headings = page.locator("h2").all_inner_texts()
     check(len(headings) >= 2, f"{path} has the headings {headings}")
+    for text in shown:
+        check(page.get_by_text(text).count() > 0, f"{path} does not show {text}")
     for drawing in page.locator("figure > svg").all():
         box = drawing.bounding_box()
         check(box is not None and box["width"] > 300 and box["height"] > 20, f"a drawing of {path} has the box {box}")
@@ -169,7 +171,7 @@ def main() -> None:
                 backs = set()
                 for scheme in ("light", "dark"):
                     picture = arguments.pictures and arguments.pictures / f"{Path(name).stem}-{scheme}.png"
-                    backs.add(look(browser, address, scheme, picture)[0])
+                    backs.add(look(browser, address, scheme, picture, [HOSTILE] if address == url else [])[0])
                 check(len(backs) == 2, f"{name} is as light in the dark")
         print(f"{len(pages)} pages were read in light and dark by {browser.version}")
         browser.close()

@@ -1,13 +1,15 @@
 //! Evaluation from files, as a server does it: description, public keys and encrypted inputs in; encrypted results out.
 
+mod readable;
+
 use crate::{
     any_device::AnyDevice,
     calibrate::{Calibration, Degrees},
-    clock::{Clock, Event, KEY_STEP, MEMORY_STEP, PeakMemory, READ_STEP, Step, WRITE_STEP, evaluation_seconds},
+    clock::{Clock, Event, MEMORY_STEP, PeakMemory, READ_STEP, Step, WRITE_STEP, evaluation_seconds},
     error::{Error, Result},
     host::{admitted, available_memory_bytes, peak_memory_bytes, reserve, resident_memory_bytes},
     journal::{Checkpoint, Identity, put_ciphertext},
-    keys::{DiskKeys, HeldKeys},
+    keys::HeldKeys,
     offload::{Division, arrange, sentences},
     origin::{belongs, hashes, name_of},
     parts::{Asker, Part, PartDone, Ready, Request, sum_files},
@@ -16,14 +18,14 @@ use crate::{
     record::{Recording, record},
     scheme::{Forecast, Piped},
     server::Server,
-    server_keys::{ServerKeys, of_scheme},
+    server_keys::ServerKeys,
 };
 use limbwise::{
     params::Params,
-    rlwe::{KeyForm, KeySet, KeyStore, key_bytes},
-    scheme::{Difference, Input as _, Keys, NoKeys, Scheme},
-    tfhe::{ServerKey, TfheParams},
-    wire::{Origin, read_tfhe_keys},
+    rlwe::{KeyForm, key_bytes},
+    scheme::{Difference, Input as _, Keys, Scheme},
+    tfhe::TfheParams,
+    wire::Origin,
 };
 use limbwise_apps::{
     AnyProgram, Description, Details, Journal, Observer as _, Program, State,
@@ -34,6 +36,7 @@ use limbwise_apps::{
     program::{Results, input_names},
 };
 use limbwise_device::{Device as _, SharedFootprint};
+use readable::{Readable, opened, with_keys};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -184,13 +187,6 @@ pub fn evaluate_held(
     let keys = Readable { files: held.files(|| opened(job))?, held: Some(held) };
     let program = built(job, limits)?;
     on_scheme!(AnyProgram, program, program => evaluated(held.device(), &program, keys, job, limits, clock))
-}
-
-/// Keys as files, and where they may be in memory.
-#[derive(Clone, Copy)]
-struct Readable<'a> {
-    files: &'a ServerKeys,
-    held: Option<&'a HeldKeys>,
 }
 
 /// Evaluates a program on files, with public keys only.
@@ -453,11 +449,6 @@ fn built(job: &Job<'_>, limits: &Limits<'_>) -> Result<AnyProgram> {
     Ok(program)
 }
 
-/// Opens the keys of a job.
-fn opened(job: &Job<'_>) -> Result<ServerKeys> {
-    of_scheme(&job.description.params().map_err(described)?, job.keys, job.description)
-}
-
 fn described(cause: DescriptionError) -> Error {
     Error::Description { path: "the description of the program".into(), cause: cause.into() }
 }
@@ -580,47 +571,4 @@ impl<S: Scheme> Journal<AnyDevice, S> for Watch<'_, '_, S> {
         }
         if (self.stop)() { Err(limbwise::Error::Stopped) } else { Ok(()) }
     }
-}
-
-/// Runs an evaluation with its keys: all read at once, or read one ahead of use.
-fn with_keys<S: Scheme, R>(
-    dev: &AnyDevice,
-    params: &S::Params,
-    Readable { files, held }: Readable<'_>,
-    recording: &Recording<S>,
-    clock: &mut Clock<'_>,
-    evaluate: impl FnOnce(Keys<'_, AnyDevice>, &mut Clock<'_>) -> limbwise::Result<R>,
-) -> limbwise::Result<R> {
-    let required = &recording.keys.required;
-    let total = required.len() + usize::from(files.tfhe().is_some());
-    clock.step(KEY_STEP, 0, total);
-    let temporary;
-    let bootstrap = match S::tfhe(params).zip(files.tfhe()) {
-        None => None,
-        Some((tfhe, path)) => {
-            let read = || Ok(ServerKey::new(dev, &read_tfhe_keys(ServerKeys::open(path)?, dev, tfhe)?));
-            Some(match held {
-                Some(held) => held.bootstrap(read)?,
-                None => {
-                    temporary = read()?;
-                    &temporary
-                }
-            })
-        }
-    };
-    let with = |store: &dyn KeyStore<AnyDevice>, clock: &mut Clock<'_>| {
-        evaluate(Keys { store, bootstrap, watch: None }, clock)
-    };
-    let Some((rlwe, source)) = S::rlwe(params).zip(files.rlwe()) else { return with(&NoKeys, clock) };
-    if let Some(reads) = &recording.reads {
-        return Ok(DiskKeys::serve(dev, rlwe, source, reads.shelf(rlwe), |keys| with(keys, clock))?.0);
-    }
-    let mut keys = Vec::new();
-    for (done, (&name, &level)) in (total - required.len()..).zip(required) {
-        clock.step(KEY_STEP, done, total);
-        let form = recording.keys.form;
-        let read = || source.read_key(dev, name, level, form);
-        keys.push(held.map_or_else(read, |held| held.key((name, level, form), read))?);
-    }
-    with(&KeySet::new(rlwe, keys), clock)
 }

@@ -63,7 +63,12 @@ impl Metrics {
         registry.register("requests", "Requests by path and status", self.requests.clone());
         let (plan, job) = (self.plan_seconds.clone(), self.job_seconds.clone());
         registry.register_with_unit("plan", "Time of planning a job", Unit::Seconds, plan);
-        registry.register_with_unit("job", "Time of a job that has ended, since it was last started", Unit::Seconds, job);
+        registry.register_with_unit(
+            "job",
+            "Time of a job that has ended, since it was last started",
+            Unit::Seconds,
+            job,
+        );
         let process = resident_memory_bytes();
         registry.register_collector(Box::new(Now { census, resident, limits: *limits, process }));
         let mut text = String::new();
@@ -95,9 +100,7 @@ const STATES: [JobState; 8] = [
 impl Collector for Now {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
         let Self { census, resident, limits, process } = self;
-        let states = STATES.iter().map(|state| {
-            (state.to_string(), census.jobs.get(state).copied().unwrap_or(0))
-        });
+        let states = STATES.iter().map(|state| (state.to_string(), census.jobs.get(state).copied().unwrap_or(0)));
         family(&mut encoder, ("jobs", "Jobs that were not deleted, by state"), "state", states)?;
         let kinds = census.bytes.iter().map(|(kind, bytes)| (kind.clone(), *bytes));
         family(&mut encoder, ("stored_bytes", "Bytes of files, by kind"), "kind", kinds)?;

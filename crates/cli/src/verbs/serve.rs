@@ -7,7 +7,9 @@ use crate::{
 };
 use limbwise_apps::Description;
 use limbwise_runtime::host::available_memory_bytes;
-use limbwise_server::{Access, Evaluation, Limits, Memory, Planner, Server, Store, Tls, evaluation::Models, workers::Log};
+use limbwise_server::{
+    Access, Evaluation, Limits, Memory, Planner, Server, Store, Tls, evaluation::Models, workers::Log,
+};
 use std::{
     net::SocketAddr,
     path::PathBuf,
@@ -183,7 +185,9 @@ impl Serve {
         let server = Server::bind(self.bind, access, tls, store, log.clone()).map_err(mistake)?;
         log(&format!("listening on {scheme}://{}", server.address()));
         if open && !server.address().ip().is_loopback() {
-            log("others can reach this address, and nothing is encrypted on the way: give --tls-cert and --tls-key, or put a proxy with TLS in front");
+            log(
+                "others can reach this address, and nothing is encrypted on the way: give --tls-cert and --tls-key, or put a proxy with TLS in front",
+            );
         }
         if !server.run(Duration::from_secs(self.grace_seconds)).map_err(mistake)? {
             log("a job was in the middle of a step; it goes on from its checkpoint when a server runs here again");

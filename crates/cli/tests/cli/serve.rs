@@ -177,7 +177,8 @@ fn a_second_job_reads_no_key_again_and_the_oldest_make_room() {
     let folder = two_layers("serve-resident");
     let server = Server::start(&folder, "127.0.0.1:0", &["--memory", "1GB", "--threads", "1"]);
     let counts = |server: &Server| {
-        ["hits", "misses", "evictions"].map(|what| count(server.address, &format!("limbwise_resident_key_{what}_total")))
+        ["hits", "misses", "evictions"]
+            .map(|what| count(server.address, &format!("limbwise_resident_key_{what}_total")))
     };
     layer_served(&folder, server.address, "a", "0").unwrap();
     assert_eq!(counts(&server), [0, 1, 0]);

@@ -157,7 +157,11 @@ impl ResidentKeys {
             sets.all.push(Set { name, held: held_too, users: 1, used: clock, bytes: 0, stale: false });
             held
         };
-        if held.is_empty() { sets.counts.misses += 1 } else { sets.counts.hits += 1 }
+        if held.is_empty() {
+            sets.counts.misses += 1
+        } else {
+            sets.counts.hits += 1
+        }
         Ok(Borrowed { keys: self, held, failed: false })
     }
 

@@ -183,7 +183,9 @@ fn client_of(request: &Request, known: &[Known]) -> Result<ClientName, Problem> 
 /// right one stands: how long it takes says nothing of any token.
 fn client_with<'a>(token: &[u8], known: &'a [Known]) -> Option<&'a ClientName> {
     let digest: [u8; 32] = Sha256::digest(token).into();
-    known.iter().fold(None, |found, known| if bool::from(known.digest.ct_eq(&digest)) { Some(&known.client) } else { found })
+    known
+        .iter()
+        .fold(None, |found, known| if bool::from(known.digest.ct_eq(&digest)) { Some(&known.client) } else { found })
 }
 
 /// The password of a header as browsers send it (RFC 7617); the name before it is not looked at.

@@ -37,7 +37,11 @@ pub(super) async fn list_files(State(app): State<App>, Caller(client): Caller) -
     (status = 404, description = "There is no such file", body = Problem),
     (status = "default", description = "An error", body = Problem),
 ))]
-pub(super) async fn show_file(State(app): State<App>, Caller(client): Caller, Name(id): Name<FileId>) -> Answer<Json<FileRecord>> {
+pub(super) async fn show_file(
+    State(app): State<App>,
+    Caller(client): Caller,
+    Name(id): Name<FileId>,
+) -> Answer<Json<FileRecord>> {
     app.work(move |store| store.file(&client, id)).await.map(Json)
 }
 
@@ -48,7 +52,11 @@ pub(super) async fn show_file(State(app): State<App>, Caller(client): Caller, Na
     (status = 409, description = "An unfinished job needs it", body = Problem),
     (status = "default", description = "An error", body = Problem),
 ))]
-pub(super) async fn delete_file(State(app): State<App>, Caller(client): Caller, Name(id): Name<FileId>) -> Answer<StatusCode> {
+pub(super) async fn delete_file(
+    State(app): State<App>,
+    Caller(client): Caller,
+    Name(id): Name<FileId>,
+) -> Answer<StatusCode> {
     app.work(move |store| store.delete_file(&client, id)).await.map(|()| StatusCode::NO_CONTENT)
 }
 
@@ -62,7 +70,12 @@ pub(super) async fn delete_file(State(app): State<App>, Caller(client): Caller, 
     (status = 416, description = "The file has no such part", body = Problem),
     (status = "default", description = "An error", body = Problem),
 ))]
-pub(super) async fn fetch_file(State(app): State<App>, Caller(client): Caller, Name(id): Name<FileId>, headers: HeaderMap) -> Answer<Response> {
+pub(super) async fn fetch_file(
+    State(app): State<App>,
+    Caller(client): Caller,
+    Name(id): Name<FileId>,
+    headers: HeaderMap,
+) -> Answer<Response> {
     let (record, file) = app.work(move |store| store.open_file(&client, id)).await?;
     let asked = headers.get(RANGE).map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
     let part = asked.and_then(|text| parse_range(&text, record.bytes));

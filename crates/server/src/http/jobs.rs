@@ -35,7 +35,8 @@ pub(super) async fn list_jobs(State(app): State<App>, Caller(client): Caller) ->
     (status = "default", description = "An error", body = Problem),
 ))]
 pub(super) async fn submit_job(
-    State(app): State<App>, Caller(client): Caller,
+    State(app): State<App>,
+    Caller(client): Caller,
     Document(request): Document<JobRequest>,
 ) -> Answer<(StatusCode, Json<Job>)> {
     let job = app.work(move |store| store.submit(&client, request)).await?;
@@ -61,7 +62,11 @@ pub(super) async fn show_job(State(app): State<App>, Caller(client): Caller, Nam
     (status = 409, description = "It is over", body = Problem),
     (status = "default", description = "An error", body = Problem),
 ))]
-pub(super) async fn cancel_job(State(app): State<App>, Caller(client): Caller, Name(id): Name<Id>) -> Answer<Json<Job>> {
+pub(super) async fn cancel_job(
+    State(app): State<App>,
+    Caller(client): Caller,
+    Name(id): Name<Id>,
+) -> Answer<Json<Job>> {
     app.work(move |store| store.cancel(&client, id)).await.map(Json)
 }
 
@@ -72,6 +77,10 @@ pub(super) async fn cancel_job(State(app): State<App>, Caller(client): Caller, N
     (status = 409, description = "It is not over", body = Problem),
     (status = "default", description = "An error", body = Problem),
 ))]
-pub(super) async fn delete_job(State(app): State<App>, Caller(client): Caller, Name(id): Name<Id>) -> Answer<StatusCode> {
+pub(super) async fn delete_job(
+    State(app): State<App>,
+    Caller(client): Caller,
+    Name(id): Name<Id>,
+) -> Answer<StatusCode> {
     app.work(move |store| store.delete_job(&client, id)).await.map(|()| StatusCode::NO_CONTENT)
 }

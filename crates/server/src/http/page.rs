@@ -49,7 +49,8 @@ fn html(store: &Store, client: &ClientName) -> String {
     let (jobs, uploads, files) = (store.jobs(client), store.uploads(client), store.files(client));
     let limits = store.limits();
     let (used, all) = (bytes(store.used_bytes(client)), bytes(limits.client_bytes.min(limits.total_bytes)));
-    let about = format!("client {client}: {used} of {all} in use or promised, jobs within {}", bytes(limits.memory_bytes));
+    let about =
+        format!("client {client}: {used} of {all} in use or promised, jobs within {}", bytes(limits.memory_bytes));
     let mut page = Page::new("Encrypted jobs", &about);
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs());
     page.section("Jobs");
@@ -107,7 +108,8 @@ fn progress(job: &Job) -> String {
             format!("{} {}/{}", progress.step, progress.done, progress.total)
         }
         (.., Some(results), _) => {
-            let named: Vec<String> = results.iter().map(|result| format!("{} ({})", result.name, bytes(result.bytes))).collect();
+            let named: Vec<String> =
+                results.iter().map(|result| format!("{} ({})", result.name, bytes(result.bytes))).collect();
             named.join(", ")
         }
         (.., Some(refusal)) => match (&refusal.got, &refusal.wanted) {
@@ -149,6 +151,7 @@ fn bytes(count: u64) -> String {
 
 fn duration(seconds: f64) -> String {
     match seconds {
+        s if s > 0.0 && s < 0.0995 => rounded(s * 1000.0, "ms"),
         s if s < 120.0 => rounded(s, "s"),
         s if s < 7200.0 => rounded(s / 60.0, "min"),
         s if s < 172_800.0 => rounded(s / 3600.0, "h"),
@@ -157,7 +160,13 @@ fn duration(seconds: f64) -> String {
 }
 
 fn rounded(value: f64, unit: &str) -> String {
-    let decimals = if value >= 99.95 || value.fract() < 1e-9 { 0 } else if value >= 9.995 { 1 } else { 2 };
+    let decimals = if value >= 99.95 || value.fract() < 1e-9 {
+        0
+    } else if value >= 9.995 {
+        1
+    } else {
+        2
+    };
     format!("{value:.decimals$} {unit}")
 }
 
@@ -169,7 +178,7 @@ mod tests {
     fn sizes_and_times_are_read_at_a_glance() {
         let sizes = [0, 999, 1000, 12_345, 1_500_000, 999_999_999, 16_000_000_000].map(bytes);
         assert_eq!(sizes, ["0 B", "999 B", "1 kB", "12.3 kB", "1.50 MB", "1.00 GB", "16 GB"].map(String::from));
-        let times = [0.0, 0.5, 59.9, 600.0, 7200.0, 300_000.0].map(duration);
-        assert_eq!(times, ["0 s", "0.50 s", "59.9 s", "10 min", "2 h", "3.47 d"].map(String::from));
+        let times = [0.0, 0.00321, 0.5, 59.9, 600.0, 7200.0, 300_000.0].map(duration);
+        assert_eq!(times, ["0 s", "3.21 ms", "0.50 s", "59.9 s", "10 min", "2 h", "3.47 d"].map(String::from));
     }
 }

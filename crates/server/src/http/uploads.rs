@@ -41,7 +41,8 @@ pub(super) async fn list_uploads(State(app): State<App>, Caller(client): Caller)
     (status = "default", description = "An error", body = Problem),
 ))]
 pub(super) async fn begin_upload(
-    State(app): State<App>, Caller(client): Caller,
+    State(app): State<App>,
+    Caller(client): Caller,
     Document(new): Document<NewUpload>,
 ) -> Answer<(StatusCode, Json<Upload>)> {
     let upload = app.work(move |store| store.begin_upload(&client, new)).await?;
@@ -54,7 +55,11 @@ pub(super) async fn begin_upload(
     (status = 404, description = "There is no such upload", body = Problem),
     (status = "default", description = "An error", body = Problem),
 ))]
-pub(super) async fn show_upload(State(app): State<App>, Caller(client): Caller, Name(id): Name<Id>) -> Answer<Json<Upload>> {
+pub(super) async fn show_upload(
+    State(app): State<App>,
+    Caller(client): Caller,
+    Name(id): Name<Id>,
+) -> Answer<Json<Upload>> {
     app.work(move |store| store.upload(&client, id)).await.map(Json)
 }
 
@@ -65,7 +70,11 @@ pub(super) async fn show_upload(State(app): State<App>, Caller(client): Caller, 
     (status = 409, description = "Its bytes are being written or checked", body = Problem),
     (status = "default", description = "An error", body = Problem),
 ))]
-pub(super) async fn delete_upload(State(app): State<App>, Caller(client): Caller, Name(id): Name<Id>) -> Answer<StatusCode> {
+pub(super) async fn delete_upload(
+    State(app): State<App>,
+    Caller(client): Caller,
+    Name(id): Name<Id>,
+) -> Answer<StatusCode> {
     app.work(move |store| store.delete_upload(&client, id)).await.map(|()| StatusCode::NO_CONTENT)
 }
 
@@ -95,7 +104,8 @@ pub(super) struct Place {
         (status = "default", description = "An error", body = Problem),
 ))]
 pub(super) async fn send_chunk(
-    State(app): State<App>, Caller(client): Caller,
+    State(app): State<App>,
+    Caller(client): Caller,
     Name(id): Name<Id>,
     Parameters(Place { offset, sha256 }): Parameters<Place>,
     request: Request,

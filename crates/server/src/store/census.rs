@@ -1,6 +1,10 @@
 //! Counts of what is there, of all clients together.
 
-use super::{Store, jobs::{JobEntry, JobState}, uploads::UploadEntry};
+use super::{
+    Store,
+    jobs::{JobEntry, JobState},
+    uploads::UploadEntry,
+};
 use crate::engine::FileKind;
 use std::collections::BTreeMap;
 

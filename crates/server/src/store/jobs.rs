@@ -245,8 +245,11 @@ impl Store {
             let wanted = format!("1 to {MOST_INPUTS}");
             return Err(Refusal::new("inputs of the job", count, wanted, next).because(Cause::Unfit));
         }
-        if let Some(missing) =
-            [&program].into_iter().chain(keys.files()).chain(&inputs).find(|id| !state.files.of(client).contains_key(id))
+        if let Some(missing) = [&program]
+            .into_iter()
+            .chain(keys.files())
+            .chain(&inputs)
+            .find(|id| !state.files.of(client).contains_key(id))
         {
             let next = "upload it, and wait until the upload is complete";
             let what = "the job names a file that is not there";
@@ -286,7 +289,12 @@ impl Store {
         let unfinished = state.jobs_of(client).filter(|job| !job.record.is_over()).count();
         let remembered = state.jobs_of(client).count();
         for (what, got, most, next) in [
-            ("too many jobs wait or run", unfinished, self.limits.client_jobs, "wait until some are over, or cancel some"),
+            (
+                "too many jobs wait or run",
+                unfinished,
+                self.limits.client_jobs,
+                "wait until some are over, or cancel some",
+            ),
             ("too many jobs", remembered, self.limits.jobs, "delete jobs that are over"),
         ] {
             if got >= most {

@@ -1,11 +1,7 @@
 //! Plans of jobs. Each attempt is counted before it starts and stopped when nobody wants it; its result is checked
 //! against the limits.
 
-use super::{
-    State, Store,
-    jobs::JobState,
-    runs::first_in,
-};
+use super::{State, Store, jobs::JobState, runs::first_in};
 use crate::{
     client::ClientName,
     engine::{Failure, JobFiles, JobPlan},

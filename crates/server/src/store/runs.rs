@@ -224,7 +224,6 @@ impl Store {
         };
         outputs.into_iter().map(take).collect()
     }
-
 }
 
 const WORK: &str = "work";

@@ -370,10 +370,7 @@ impl Store {
     }
 
     /// Takes up uploads. Bytes that were written and not promised are cut off, to be sent again.
-    pub(super) fn load_uploads(
-        &self,
-        files: &Files,
-    ) -> Result<BTreeMap<Id, UploadEntry>, StartError> {
+    pub(super) fn load_uploads(&self, files: &Files) -> Result<BTreeMap<Id, UploadEntry>, StartError> {
         let mut uploads = BTreeMap::new();
         for (id, mut record) in self.load_records::<Upload>("uploads")? {
             let data = self.data_path(id);

@@ -26,8 +26,13 @@ fn counts_are_those_of_the_state() {
     ada.get("/v1/jobs/8b1d7f0e-0000-4000-8000-000000000000").refused(404, "no such job");
     ada.get("/nowhere/at/all").refused(404, "nothing here");
     let text = counts();
-    let stored: u64 = ada.get("/v1/files").expect(200).as_array().unwrap().iter().map(|f| f["bytes"].as_u64().unwrap()).sum();
-    let kinds: f64 = text.lines().filter(|l| l.starts_with("limbwise_stored_bytes{")).map(|l| l.rsplit_once(' ').unwrap().1.parse::<f64>().unwrap()).sum();
+    let stored: u64 =
+        ada.get("/v1/files").expect(200).as_array().unwrap().iter().map(|f| f["bytes"].as_u64().unwrap()).sum();
+    let kinds: f64 = text
+        .lines()
+        .filter(|l| l.starts_with("limbwise_stored_bytes{"))
+        .map(|l| l.rsplit_once(' ').unwrap().1.parse::<f64>().unwrap())
+        .sum();
     for (got, wanted) in [
         (sample(&text, "limbwise_jobs{state=\"done\"}"), 1.0),
         (sample(&text, "limbwise_jobs{state=\"running\"}"), 1.0),
@@ -76,12 +81,15 @@ fn the_page_shows_jobs_and_lets_nothing_out() {
     let page = ada.get("/");
     let html = String::from_utf8(page.body.clone()).unwrap();
     assert_eq!(page.status, 200);
-    for wanted in [&running[..], &refused, "running", "failed", "3 kB", "/1000", "client ada", "http-equiv=\"refresh\""] {
+    for wanted in [&running[..], &refused, "running", "failed", "3 kB", "/1000", "client ada", "http-equiv=\"refresh\""]
+    {
         assert!(html.contains(wanted), "{wanted}: {html}");
     }
     assert_eq!(html.matches("&lt;script&gt;alert(&#39;1&#39;)&lt;/script&gt;&quot;&amp;&lt;img").count(), 2, "{html}");
     assert!(!html.contains("<script") && !html.contains("<img"), "{html}");
-    for header in ["content-security-policy: default-src 'none'", "frame-ancestors 'none'", "content-type: text/html", "nosniff"] {
+    for header in
+        ["content-security-policy: default-src 'none'", "frame-ancestors 'none'", "content-type: text/html", "nosniff"]
+    {
         assert!(page.headers.contains(header), "{header}: {}", page.headers);
     }
     // Another client's page has nothing of it.
