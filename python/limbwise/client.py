@@ -102,17 +102,17 @@ class Server:
         self._chunk = 0
 
     def close(self) -> None:
-        """Closes the connection; the next request opens another."""
+        """Close the connection; the next request opens another."""
         if self._open is not None:
             self._open.close()
             self._open = None
 
     def __enter__(self) -> Server:
-        """The server itself."""
+        """Return the server itself."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Closes the connection."""
+        """Close the connection."""
         self.close()
 
     def _connection(self) -> http.client.HTTPConnection:
@@ -126,7 +126,7 @@ class Server:
         return self._open
 
     def _once(self, method: str, path: str, body: bytes | None, headers: Mapping[str, str]) -> _Answer:
-        """One try; a connection that was in use before may have been closed meanwhile."""
+        """Try once; a connection that was in use before may have been closed meanwhile."""
         connection = self._connection()
         try:
             connection.request(method, self._path + path, body=body, headers={**self._headers, **headers})
@@ -145,7 +145,7 @@ class Server:
     def request(
         self, method: str, path: str, body: bytes | None = None, headers: Mapping[str, str] | None = None
     ) -> bytes:
-        """The bytes of an answer.
+        """Return the bytes of an answer.
 
         Raises ``Refused`` for one that says no, ``OSError`` where there is none for ``patience`` seconds, and
         ``ssl.SSLCertVerificationError`` at once for a server that does not prove who it is.
@@ -161,15 +161,15 @@ class Server:
                     msg = f"{method} {path}: no answer in {self._patience:g} seconds: {error!r}"
                     raise ConnectionError(msg) from error
             else:
-                if answer.status < 300:  # noqa: PLR2004 - the successes of HTTP
+                if answer.status < 300:
                     return answer.body
                 if answer.status not in _AGAIN or time.monotonic() > until:
                     raise Refused(_problem(answer))
             time.sleep(wait)
             wait = min(2 * wait, _LONGEST_LOOK)
 
-    def ask(self, method: str, path: str, value: object = None) -> Any:  # noqa: ANN401 - JSON
-        """The JSON of an answer, for JSON or nothing."""
+    def ask(self, method: str, path: str, value: object = None) -> Any:
+        """Return the JSON of an answer, for JSON or nothing."""
         if value is None:
             body = self.request(method, path)
         else:
@@ -177,12 +177,12 @@ class Server:
         return json.loads(body) if body else None
 
     def status(self) -> dict[str, Any]:
-        """Limits of the server, and the client's use."""
+        """Return the limits of the server, and the client's use."""
         found: dict[str, Any] = self.ask("GET", "/v1/status")
         return found
 
     def upload(self, path: PathLike) -> str:
-        """Brings a file to the server, and gives its name there. Goes on where it broke off, in this call or before."""
+        """Bring a file to the server, from where it broke off in this call or before; return its name there."""
         path = Path(path)
         with path.open("rb") as file:
             sha256 = hashlib.file_digest(file, "sha256").hexdigest()
@@ -201,13 +201,13 @@ class Server:
         return sha256
 
     def _unfinished(self, sha256: str, bytes_: int) -> dict[str, Any] | None:
-        """An upload of the same file that broke off, by this client or one before."""
+        """Find an upload of the same file that broke off, by this client or one before."""
         found = self.ask("GET", "/v1/uploads")
         same = (u for u in found if u["sha256"] == sha256 and u["bytes"] == bytes_ and u["state"] == "receiving")
         return next(same, None)
 
-    def _send(self, place: str, offset: int, file: Any) -> dict[str, Any]:  # noqa: ANN401 - any binary file
-        """Sends the next chunk; what has become of the upload."""
+    def _send(self, place: str, offset: int, file: Any) -> dict[str, Any]:
+        """Send the next chunk; return what has become of the upload."""
         if not self._chunk:
             self._chunk = int(self.status()["limits"]["chunk_bytes"])
         chunk = file.read(self._chunk)
@@ -224,18 +224,18 @@ class Server:
         return upload
 
     def submit(self, program: str, keys: Sequence[str], inputs: Sequence[str]) -> dict[str, Any]:
-        """Asks for a job on files that the server has. The same job again is the same job."""
+        """Ask for a job on files that the server has. The same job again is the same job."""
         asked = {"program": program, "keys": keys[0] if len(keys) == 1 else list(keys), "inputs": list(inputs)}
         job: dict[str, Any] = self.ask("POST", "/v1/jobs", asked)
         return job
 
     def job(self, name: str) -> dict[str, Any]:
-        """A job as it is now."""
+        """Return a job as it is now."""
         found: dict[str, Any] = self.ask("GET", f"/v1/jobs/{name}")
         return found
 
     def cancel(self, name: str) -> dict[str, Any]:
-        """Cancels a job, at the end of its present step; one that is over stays as it is."""
+        """Cancel a job, at the end of its present step; one that is over stays as it is."""
         try:
             self.request("POST", f"/v1/jobs/{name}/cancel")
         except Refused as refused:
@@ -244,7 +244,7 @@ class Server:
         return self.job(name)
 
     def wait(self, name: str, tell: Tell | None = None) -> list[Result]:
-        """The results of a job, when it is over; ``tell`` gets it at every change. Raises ``Refused`` if it has none."""
+        """Return the results of a job when it is over; ``tell`` gets it at every change. Raise ``Refused`` without any."""
         job = self._until(f"/v1/jobs/{name}", lambda job: "ended" in job, None, tell)
         if job["state"] != "done":
             raise Refused(job.get("refusal", {"what": f"the job was {job['state']}"}))
@@ -253,11 +253,11 @@ class Server:
     def evaluate(
         self, program: str, keys: Sequence[str], inputs: Sequence[str], tell: Tell | None = None
     ) -> list[Result]:
-        """The results of a program on files that the server has."""
+        """Return the results of a program on files that the server has."""
         return self.wait(self.submit(program, keys, inputs)["id"], tell)
 
     def download(self, result: Result, path: PathLike) -> Path:
-        """Fetches a file whole: under another name first, where it goes on after an end; compared with its digest."""
+        """Fetch a file whole, under another name until it has its digest; a download that broke off goes on."""
         path = Path(path)
         path.parent.mkdir(parents=True, exist_ok=True)
         temporary = path.with_name(path.name + ".part")
@@ -274,7 +274,7 @@ class Server:
         return temporary.replace(path)
 
     def remove(self, file: str) -> None:
-        """Removes a file from the server; one that is not there stays so."""
+        """Remove a file from the server; one that is not there stays so."""
         try:
             self.request("DELETE", f"/v1/files/{file}")
         except Refused as refused:
@@ -288,7 +288,7 @@ class Server:
         now: dict[str, Any] | None,
         tell: Tell | None = None,
     ) -> dict[str, Any]:
-        """Looks until it is as wanted, ever more seldom."""
+        """Look until it is as wanted, ever more seldom."""
         wait, told = _LOOK, None
         while True:
             now = now or self.ask("GET", place)
@@ -304,7 +304,7 @@ class Server:
 
 
 def _problem(answer: _Answer) -> dict[str, Any]:
-    """What an answer says; a proxy's need not be JSON."""
+    """Read what an answer says; a proxy's need not be JSON."""
     try:
         problem = json.loads(answer.body)
     except ValueError:
@@ -322,14 +322,18 @@ def _show(job: dict[str, Any]) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Uploads, evaluates, downloads."""
+    """Upload, evaluate, download."""
     parser = argparse.ArgumentParser(
         prog="python -m limbwise.client", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("url", help="http://127.0.0.1:8080")
     parser.add_argument("--program", type=Path, required=True, help="the description of the program")
     parser.add_argument(
-        "--keys", type=Path, required=True, action="append", help="a file of keys; given twice where there are two kinds"
+        "--keys",
+        type=Path,
+        required=True,
+        action="append",
+        help="a file of keys; given twice where there are two kinds",
     )
     parser.add_argument("--out", type=Path, required=True, help="folder for the results")
     parser.add_argument("--token-file", type=Path, help="your token for the server")

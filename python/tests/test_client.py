@@ -29,7 +29,9 @@ LAYER = ["linear", "--op", "matvec", "--rows", "4", "--cols", "4", "--preset", "
 
 
 def command(folder: Path, *arguments: str) -> None:
-    done = subprocess.run([sys.executable, "-P", "-m", "limbwise", *arguments], cwd=folder, capture_output=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-P", "-m", "limbwise", *arguments], cwd=folder, capture_output=True, check=False
+    )
     assert done.returncode == 0, done.stderr.decode()
 
 
@@ -191,7 +193,7 @@ def test_a_busy_server_is_asked_again_and_one_that_refuses_is_not() -> None:
             server.ask("GET", "/")
     with busy() as url:
         pass
-    with pytest.raises(ConnectionError, match="no answer in 0.2 seconds"), Server(url, patience=0.2) as server:
+    with pytest.raises(ConnectionError, match=r"no answer in 0\.2 seconds"), Server(url, patience=0.2) as server:
         server.ask("GET", "/")
 
 
