@@ -25,6 +25,8 @@ log_scale = 40
 [insecure]
 reason = "a test of the client"
 """
+# Beside the tests, where they are run from the repository.
+EXAMPLE = Path(__file__).parents[2] / "examples" / "serve_client.py"
 LAYER = ["linear", "--op", "matvec", "--rows", "4", "--cols", "4", "--preset", "tiny.toml"]
 
 
@@ -146,6 +148,12 @@ def test_the_server_proves_who_it_is(files: Path, tmp_path: Path, capsys: pytest
         assert capsys.readouterr().out == f"{tmp_path / 'got' / 'result-000.ct'}\n"
         wanted = (files / "out" / "result-000.ct").read_bytes()
         assert (tmp_path / "got" / "result-000.ct").read_bytes() == wanted
+        if EXAMPLE.exists():
+            words = [url, mine, tmp_path / "server.pem", theirs, files / "in", tmp_path / "again"]
+            example = [sys.executable, "-P", EXAMPLE, *words]
+            done = subprocess.run([str(word) for word in example], capture_output=True, text=True, check=False)
+            assert done.returncode == 0, done.stderr
+            assert (tmp_path / "again" / "result-000.ct").read_bytes() == wanted
 
 
 class Busy(BaseHTTPRequestHandler):

@@ -87,8 +87,9 @@ pub trait Engine: Send + Sync + 'static {
     /// them in the program's order. The same files give the same results, byte for byte.
     fn run(&self, files: &JobFiles, work: &Path, results: &Path, watch: &dyn Watch) -> Result<Vec<Output>, Failure>;
 
-    /// Gives back memory that it keeps for later jobs and no running one uses, down to so many bytes.
-    fn shrink(&self, _most_bytes: u64) {}
+    /// Gives back memory that it keeps for later jobs and no running one uses, down to so many bytes. What the job that
+    /// starts next will use is not counted, for its plan has it.
+    fn shrink(&self, _most_bytes: u64, _next: &JobFiles) {}
 
     /// A file will be removed: nothing of it is to be kept.
     fn forget(&self, _file: &Path) {}

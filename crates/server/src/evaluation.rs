@@ -130,8 +130,7 @@ impl Engine for Evaluation {
 
     fn run(&self, files: &JobFiles, work: &Path, results: &Path, watch: &dyn Watch) -> Result<Vec<Output>, Failure> {
         let (description, model) = described(files, &self.models).map_err(Failure::Refused)?;
-        let name = SetName { program: files.program.clone(), keys: files.keys.clone() };
-        let keys = self.resident.borrow(&name, || open(&self.host));
+        let keys = self.resident.borrow(&set_name(files), || open(&self.host));
         let mut keys = keys.map_err(|e| Failure::Refused(told(files, &e)))?;
         let job = job(files, (&description, &model), [work, results]);
         // A run that has gone on from a checkpoint is asked at that one first, which is not a new one.
@@ -164,8 +163,8 @@ impl Engine for Evaluation {
         }
     }
 
-    fn shrink(&self, most_bytes: u64) {
-        self.resident.shrink(most_bytes);
+    fn shrink(&self, most_bytes: u64, next: &JobFiles) {
+        self.resident.shrink(most_bytes, Some(&set_name(next)));
     }
 
     fn forget(&self, file: &Path) {
@@ -201,6 +200,10 @@ pub(crate) fn job<'a>(
 ) -> Job<'a> {
     let existing = Existing::Replaced;
     Job { description, model, keys: &files.keys, inputs: &files.inputs, results, existing, checkpoint: Some(work) }
+}
+
+fn set_name(files: &JobFiles) -> SetName {
+    SetName { program: files.program.clone(), keys: files.keys.clone() }
 }
 
 fn names(folder: &Path) -> Vec<OsString> {

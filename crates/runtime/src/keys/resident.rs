@@ -117,6 +117,12 @@ struct Set {
     stale: bool,
 }
 
+impl Set {
+    fn is_idle(&self, next: Option<&SetName>) -> bool {
+        self.users == 0 && next != Some(&self.name)
+    }
+}
+
 /// By which a set is known.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SetName {
@@ -165,9 +171,10 @@ impl ResidentKeys {
         Ok(Borrowed { keys: self, held, failed: false })
     }
 
-    /// Drops sets that nobody uses, the longest unused first, until those left take at most so many bytes.
-    pub fn shrink(&self, most_bytes: u64) {
-        self.sets().shrink(most_bytes);
+    /// Drops sets that nobody uses, the longest unused first, until those left take at most so many bytes; one that will be
+    /// used next is not counted.
+    pub fn shrink(&self, most_bytes: u64, next: Option<&SetName>) {
+        self.sets().shrink(most_bytes, next);
     }
 
     /// Drops what was read from a file.
@@ -182,7 +189,7 @@ impl ResidentKeys {
     /// Bytes of sets that nobody uses, and what happened so far.
     pub fn usage(&self) -> (u64, Counts) {
         let sets = self.sets();
-        (sets.idle_bytes(), sets.counts)
+        (sets.idle_bytes(None), sets.counts)
     }
 
     fn sets(&self) -> MutexGuard<'_, Sets> {
@@ -191,13 +198,13 @@ impl ResidentKeys {
 }
 
 impl Sets {
-    fn idle_bytes(&self) -> u64 {
-        self.all.iter().filter(|set| set.users == 0).map(|set| set.bytes).sum()
+    fn idle_bytes(&self, next: Option<&SetName>) -> u64 {
+        self.all.iter().filter(|set| set.is_idle(next)).map(|set| set.bytes).sum()
     }
 
-    fn shrink(&mut self, most_bytes: u64) {
-        while self.idle_bytes() > most_bytes {
-            let idle = self.all.iter().enumerate().filter(|(_, set)| set.users == 0);
+    fn shrink(&mut self, most_bytes: u64, next: Option<&SetName>) {
+        while self.idle_bytes(next) > most_bytes {
+            let idle = self.all.iter().enumerate().filter(|(_, set)| set.is_idle(next));
             let Some((oldest, _)) = idle.min_by_key(|(_, set)| set.used) else { return };
             self.all.swap_remove(oldest);
             self.counts.evictions += 1;
@@ -234,6 +241,6 @@ impl Drop for Borrowed<'_> {
         if set.users == 0 && set.stale {
             sets.all.swap_remove(at);
         }
-        sets.shrink(self.keys.most_bytes);
+        sets.shrink(self.keys.most_bytes, None);
     }
 }

@@ -117,7 +117,8 @@ impl Store {
                 return None; // its client's turn is kept, and those after it wait
             }
             // Keys that lie idle make room: a job is worth more than what it would save a later one.
-            self.engine.shrink(self.limits.memory_bytes.saturating_sub(taken.saturating_add(wanted)));
+            let rest = self.limits.memory_bytes.saturating_sub(taken.saturating_add(wanted));
+            self.engine.shrink(rest, &self.files_of(next));
             state.turns.serve(JobState::Queued, client);
             let remaining = Duration::from_secs_f64((self.limits.job_seconds as f64 - before).max(0.0));
             let control = Control { started: Instant::now(), remaining, inner: Mutex::default() };

@@ -18,6 +18,8 @@ pub(crate) struct Chain {
     pub(crate) trace: PathBuf,
     /// The same for plans: "begun", and how they ended if they did not give a plan.
     pub(crate) plans: PathBuf,
+    /// What it was told of memory that it keeps: "shrink 7000", "forget NAME".
+    pub(crate) kept: PathBuf,
 }
 
 /// What a program's file says after its first word.
@@ -151,5 +153,14 @@ impl Engine for Chain {
         let path = results.join("result");
         fs::write(&path, format!("CIPHERTEXT {}", state.digest)).unwrap();
         Ok(vec![Output { name: "digest".into(), path }])
+    }
+
+    fn shrink(&self, most_bytes: u64, _: &JobFiles) {
+        note(&self.kept, &format!("shrink {most_bytes}"));
+    }
+
+    fn forget(&self, file: &Path) {
+        assert!(file.exists(), "it is forgotten before it is removed");
+        note(&self.kept, &format!("forget {}", file.file_name().unwrap().display()));
     }
 }

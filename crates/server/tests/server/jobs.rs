@@ -136,3 +136,24 @@ fn several_jobs_run_together_as_far_as_memory_goes() {
     drop(server);
     clean(&wish.root);
 }
+
+#[test]
+fn what_an_engine_keeps_makes_room_for_jobs() {
+    let wish = Wish { running_jobs: 2, ..Wish::new("kept") };
+    let server = wish.start();
+    let client = &server.client;
+    let first = client.submit(&json!({"memory_bytes": 3000, "steps": 1000, "pause_ms": 20}));
+    client.until(&format!("/v1/jobs/{first}"), |job| job["state"] == "running");
+    let second = client.submit(&json!({"memory_bytes": 6500, "steps": 1}));
+    client.wait(&second);
+    // Of 10 000 bytes: beside the first; beside both.
+    assert_eq!(wish.kept(), ["shrink 7000", "shrink 500"]);
+    let keys = FileId::of(b"KEYS");
+    client.delete(&format!("/v1/files/{keys}")).refused(409, "a job needs this file");
+    client.send(&format!("POST /v1/jobs/{first}/cancel"), None, &[]).expect(200);
+    client.wait(&first);
+    assert_eq!(client.delete(&format!("/v1/files/{keys}")).status, 204);
+    assert_eq!(wish.kept()[2..], [format!("forget {keys}")]);
+    drop(server);
+    clean(&wish.root);
+}

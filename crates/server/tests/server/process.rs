@@ -79,6 +79,12 @@ impl Wish {
         text.lines().map(|line| line.parse().unwrap()).collect()
     }
 
+    /// What the engine was told of memory that it keeps.
+    pub(crate) fn kept(&self) -> Vec<String> {
+        let text = fs::read_to_string(self.root.join("kept")).unwrap_or_default();
+        text.lines().map(Into::into).collect()
+    }
+
     /// How plans began and were stopped so far.
     pub(crate) fn plans(&self) -> Vec<String> {
         let text = fs::read_to_string(self.root.join("plans")).unwrap_or_default();
@@ -116,7 +122,11 @@ impl Wish {
         Store::open(
             &self.state(),
             self.limits(),
-            Arc::new(Chain { trace: self.root.join("trace"), plans: self.root.join("plans") }),
+            Arc::new(Chain {
+                trace: self.root.join("trace"),
+                plans: self.root.join("plans"),
+                kept: self.root.join("kept"),
+            }),
         )
     }
 
