@@ -3,10 +3,12 @@
 Python 3.11 or later, standard library only.
 """
 
+import importlib.util
 import os
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import ModuleType
 
 SKIPPED_FOLDERS = {".git", "__pycache__", "node_modules", ".venv"}
 
@@ -18,6 +20,16 @@ def files(root: Path, *suffixes: str) -> Iterator[Path]:
         for name in sorted(names):
             if name.endswith(suffixes):
                 yield Path(folder) / name
+
+
+def client_module() -> ModuleType:
+    """The package's client of the server, which needs nothing else of it, so that no build is needed."""
+    place = Path(__file__).resolve().parent.parent / "python" / "limbwise" / "client.py"
+    found = importlib.util.spec_from_file_location("limbwise_client", place)
+    module = importlib.util.module_from_spec(found)
+    sys.modules[found.name] = module  # its data classes look themselves up there
+    found.loader.exec_module(module)
+    return module
 
 
 def report(check: Callable[[Path], list[str]], good: str) -> int:

@@ -21,9 +21,10 @@ import time
 import venv
 from pathlib import Path
 
+from common import client_module
+
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "examples"))
-from serve_client import Server  # noqa: E402 (the client that the examples show)
+Server = client_module().Server
 
 SCHEMATHESIS = "schemathesis==4.32.5"
 SECONDS_TO_START = 60
@@ -70,7 +71,7 @@ def start(program: Path, folder: Path, token: str) -> tuple[subprocess.Popen, st
 
 def known(address: str, token: str, folder: Path) -> str:
     """Puts files, an upload and a job on the server; settings with their names, which no fuzzer would guess."""
-    server = Server(address, token)
+    server = Server(address, token=token)
     files = [folder / name for name in ("program.json", "other.json")]
     for number, path in enumerate(files):
         path.write_text(f'{{"number": {number}}}')

@@ -10,12 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pytest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
 
 #: Too small to be secure, and says so.
 TINY = """log_n = 11
@@ -59,8 +57,6 @@ def server(folder: Path) -> Iterator[str]:
 
 
 def test_a_server_of_the_package_plans_and_runs(tmp_path: Path) -> None:
-    if not EXAMPLES.exists():
-        pytest.skip("the examples are not beside the tests")
     (tmp_path / "tiny.toml").write_text(TINY)
     layer = ["linear", "--op", "matvec", "--rows", "4", "--cols", "4", "--preset", "tiny.toml"]
     command(tmp_path, "keygen", *layer, "--client", "mine", "--server", "theirs")
@@ -69,7 +65,7 @@ def test_a_server_of_the_package_plans_and_runs(tmp_path: Path) -> None:
         # In the folder that the server is run in, after it started: the planner must not be this.
         (tmp_path / "limbwise.py").write_text("raise SystemExit('a module of another')")
         files = ["--program", "theirs/program.json", "--keys", "theirs/evaluation.keys", "--out", "out"]
-        client = [sys.executable, str(EXAMPLES / "serve_client.py"), url, *files, "in/input-000.ct"]
+        client = [sys.executable, "-P", "-m", "limbwise.client", url, *files, "in/input-000.ct"]
         done = subprocess.run(client, cwd=tmp_path, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
     assert (tmp_path / "out" / "result-000.ct").exists()

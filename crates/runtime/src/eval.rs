@@ -1,13 +1,15 @@
 //! Evaluation from files, as a server does it: description, public keys and encrypted inputs in; encrypted results out.
 
+mod readable;
+
 use crate::{
     any_device::AnyDevice,
     calibrate::{Calibration, Degrees},
-    clock::{Clock, Event, KEY_STEP, MEMORY_STEP, PeakMemory, READ_STEP, Step, WRITE_STEP, evaluation_seconds},
+    clock::{Clock, Event, MEMORY_STEP, PeakMemory, READ_STEP, Step, WRITE_STEP, evaluation_seconds},
     error::{Error, Result},
-    host::{available_memory_bytes, peak_memory_bytes, reserve, resident_memory_bytes},
+    host::{admitted, available_memory_bytes, peak_memory_bytes, reserve, resident_memory_bytes},
     journal::{Checkpoint, Identity, put_ciphertext},
-    keys::DiskKeys,
+    keys::HeldKeys,
     offload::{Division, arrange, sentences},
     origin::{belongs, hashes, name_of},
     parts::{Answer, Asker, Files, Part, PartDone, Ready, Request, sum_files},
@@ -17,13 +19,14 @@ use crate::{
     record::{Recording, record},
     scheme::{Forecast, Piped},
     server::Server,
-    server_keys::{ServerKeys, of_scheme},
+    server_keys::ServerKeys,
 };
 use limbwise::{
-    rlwe::{KeyForm, KeySet, KeyStore, key_bytes},
-    scheme::{Difference, Input as _, Keys, NoKeys, Scheme},
-    tfhe::{ServerKey, TfheParams},
-    wire::{Origin, read_tfhe_keys},
+    params::Params,
+    rlwe::{KeyForm, key_bytes},
+    scheme::{Difference, Input as _, Keys, Scheme},
+    tfhe::TfheParams,
+    wire::Origin,
 };
 use limbwise_apps::{
     AnyProgram, Description, Details, Journal, Observer as _, Program, State,
@@ -34,6 +37,7 @@ use limbwise_apps::{
     program::{Results, input_names},
 };
 use limbwise_device::{Device as _, SharedFootprint};
+use readable::{Readable, opened, with_keys};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -134,6 +138,9 @@ pub struct EvalPlan {
     pub seconds: f64,
     /// Bytes of results and checkpoints: at most the peak memory.
     pub disk_bytes: u64,
+    /// The highest level of ciphertexts; absent where the scheme has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub levels: Option<usize>,
 }
 
 /// Plans a job without running it, for a device with this many threads and this footprint. The device is not opened.
@@ -144,21 +151,45 @@ pub fn plan_files(
     limits: &Limits<'_>,
     calibrate: impl FnOnce(Degrees) -> Result<Calibration>,
 ) -> Result<EvalPlan> {
-    let (program, keys) = built(job, limits)?;
+    let keys = opened(job)?;
+    let program = built(job, limits)?;
     on_scheme!(AnyProgram, program, program => {
         counted(&program, job.inputs.len())?;
         let Chosen { recording, predicted } = chosen(device, (&program, &keys), limits)?;
         let calibration = calibrate(job.description.params.log_n())?;
         let seconds = limbwise_machines::seconds(&recording.graph, &calibration.spec()?)?;
         let disk_bytes = recording.session_peak_bytes;
-        Ok(EvalPlan { key_form: recording.keys.form, memory_bytes: predicted, seconds, disk_bytes })
+        let levels = scheme_levels(&program);
+        Ok(EvalPlan { key_form: recording.keys.form, memory_bytes: predicted, seconds, disk_bytes, levels })
     })
+}
+
+/// The highest level of a program's parameters.
+fn scheme_levels<P: Program>(program: &P) -> Option<usize> {
+    P::Scheme::rlwe(program.params()).map(Params::top_level)
 }
 
 /// A program, recorded in the configuration that it will run in.
 struct Chosen<S: Scheme> {
     recording: Recording<S>,
     predicted: u64,
+}
+
+/// Evaluates a program on files, with public keys only, on a device with keys that may be there from before.
+///
+/// # Errors
+/// As [`evaluate_files`].
+pub fn evaluate_held(
+    held: &HeldKeys,
+    job: &Job<'_>,
+    limits: &Limits<'_>,
+    tell: &mut dyn FnMut(Event),
+) -> Result<EvalReport> {
+    let mut clock = Clock::new(tell);
+    clock.step(MEMORY_STEP, 0, 1);
+    let keys = Readable { files: held.files(|| opened(job))?, held: Some(held) };
+    let program = built(job, limits)?;
+    on_scheme!(AnyProgram, program, program => evaluated(held.device(), &program, keys, job, limits, clock))
 }
 
 /// Evaluates a program on files, with public keys only.
@@ -174,14 +205,16 @@ pub fn evaluate_files(
 ) -> Result<EvalReport> {
     let mut clock = Clock::new(tell);
     clock.step(MEMORY_STEP, 0, 1);
-    let (program, keys) = built(job, limits)?;
-    on_scheme!(AnyProgram, program, program => evaluated(dev, &program, &keys, job, limits, clock))
+    let files = opened(job)?;
+    let program = built(job, limits)?;
+    let keys = Readable { files: &files, held: None };
+    on_scheme!(AnyProgram, program, program => evaluated(dev, &program, keys, job, limits, clock))
 }
 
 fn evaluated<P: Program<Scheme: Piped>>(
     dev: &AnyDevice,
     program: &P,
-    keys: &ServerKeys,
+    keys: Readable<'_>,
     job: &Job<'_>,
     limits: &Limits<'_>,
     mut clock: Clock<'_>,
@@ -209,12 +242,15 @@ fn evaluated<P: Program<Scheme: Piped>>(
 fn ready<P: Program<Scheme: Piped>>(
     dev: &AnyDevice,
     program: &P,
-    keys: &ServerKeys,
+    keys: Readable<'_>,
     limits: &Limits<'_>,
 ) -> Result<(Chosen<P::Scheme>, Option<Division>)> {
     let device = (dev.threads(), &dev.footprint());
-    let chosen = within(limits, chosen(device, (program, keys), limits)?)?;
-    reserve::<P::Scheme>(dev, program.params(), chosen.predicted, &chosen.recording)?;
+    let chosen = within(limits, chosen(device, (program, keys.files), limits)?)?;
+    // Keys that are there from before came with rows for all else.
+    let there = keys.held.is_some_and(|held| held.bytes() > 0);
+    let make_sure = if there { admitted::<P::Scheme> } else { reserve::<P::Scheme> };
+    make_sure(dev, program.params(), chosen.predicted, &chosen.recording)?;
     let division = arrange(dev, &chosen.recording.graph)?;
     Ok((chosen, division))
 }
@@ -228,12 +264,19 @@ struct Opened<'a, P: Program> {
 }
 
 impl<'a, P: Program<Scheme: Piped>> Opened<'a, P> {
-    fn of(dev: &'a AnyDevice, program: &'a P, keys: &ServerKeys, job: &Job<'_>, clock: &mut Clock<'_>) -> Result<Self> {
-        let inputs = read_inputs(dev, program, job.inputs, &keys.origin(), clock)?;
+    fn of(
+        dev: &'a AnyDevice,
+        program: &'a P,
+        keys: Readable<'_>,
+        job: &Job<'_>,
+        clock: &mut Clock<'_>,
+    ) -> Result<Self> {
+        let of_keys = keys.files.origin();
+        let inputs = read_inputs(dev, program, job.inputs, &of_keys, clock)?;
         // The directory is created only now, so that refused inputs leave none behind.
         let targets = targets(job.results, "result", program.results(), job.existing)?;
         let inputs_read = hashes(job.inputs)?;
-        let origin = Origin { inputs: name_of(&inputs_read), ..keys.origin() };
+        let origin = Origin { inputs: name_of(&inputs_read), ..of_keys };
         let checkpoint = match job.checkpoint {
             Some(dir) => Some(Checkpoint::open(dev, program.params(), dir, identity(job, keys, &inputs_read)?)?),
             None => None,
@@ -294,7 +337,8 @@ impl<'a, P: Program<Scheme: Piped>> Opened<'a, P> {
 /// # Errors
 /// As [`evaluate_files`] for program, keys and memory; what is wrong with a part is its answer.
 pub fn evaluate_parts(dev: &AnyDevice, job: &Job<'_>, limits: &Limits<'_>, asker: &mut dyn Asker) -> Result<()> {
-    let (program, keys) = built(job, limits)?;
+    let keys = opened(job)?;
+    let program = built(job, limits)?;
     on_scheme!(AnyProgram, program, program => resident(dev, &program, &keys, (job, limits), asker))
 }
 
@@ -305,12 +349,13 @@ fn resident<P: Program<Scheme: Piped>>(
     (job, limits): (&Job<'_>, &Limits<'_>),
     asker: &mut dyn Asker,
 ) -> Result<()> {
-    let (chosen, _) = ready(dev, program, files, limits)?;
+    let keys = Readable { files, held: None };
+    let (chosen, _) = ready(dev, program, keys, limits)?;
     let (params, encoder) = (program.params(), P::Scheme::encoder(program.params()));
     let mut quiet = |_| ();
     let mut clock = Clock::new(&mut quiet);
     let stock = Stock::of(job, program)?;
-    with_keys::<P::Scheme, _>(dev, params, files, &chosen.recording, &mut clock, |keys, clock| {
+    with_keys::<P::Scheme, _>(dev, params, keys, &chosen.recording, &mut clock, |keys, clock| {
         let server = stock.server(dev, &encoder, program, clock)?;
         let memory_bytes = chosen.predicted;
         asker.ready(Ready { results: program.results(), summed: program.summed(), memory_bytes });
@@ -368,7 +413,7 @@ impl<P: Program<Scheme: Piped>> Asked<'_, '_, P> {
         counted(self.program, job.inputs.len())?;
         let mut quiet = |_| ();
         let (dev, mut clock) = (self.server.device(), Clock::new(&mut quiet));
-        let mut opened = Opened::of(dev, self.program, self.files, job, &mut clock)?;
+        let mut opened = Opened::of(dev, self.program, Readable { files: self.files, held: None }, job, &mut clock)?;
         let results = opened.evaluate(self.server, self.keys, self.limits.stop, &mut clock);
         let results = opened.settled(results)?;
         opened.write(dev, self.program, &results, &mut clock)?;
@@ -416,12 +461,10 @@ fn report<P: Program<Scheme: Piped>>(
 
 /// Makes every check that needs no ciphertext, and builds the program.
 ///
-/// Keys are opened and sizes compared before the program is built: a description comes from outside, and a few bytes of
-/// it can demand any amount of work.
-fn built(job: &Job<'_>, limits: &Limits<'_>) -> Result<(AnyProgram, ServerKeys)> {
-    let params = job.description.params().map_err(described)?;
-    let keys = of_scheme(&params, job.keys, job.description)?;
-    Ok((program_within(job.description, job.model, limits)?, keys))
+/// The caller has opened the keys, and sizes are compared, before the program is built: a description comes from
+/// outside, and a few bytes of it can demand any amount of work.
+fn built(job: &Job<'_>, limits: &Limits<'_>) -> Result<AnyProgram> {
+    program_within(job.description, job.model, limits)
 }
 
 fn described(cause: DescriptionError) -> Error {
@@ -525,14 +568,17 @@ fn read_inputs<P: Program>(
 }
 
 /// Hash of everything that determines the results: program, keys and inputs.
-fn identity(job: &Job<'_>, keys: &ServerKeys, inputs: &[[u8; 32]]) -> Result<Identity> {
+fn identity(job: &Job<'_>, keys: Readable<'_>, inputs: &[[u8; 32]]) -> Result<Identity> {
     let mut hasher = blake3::Hasher::new();
     let mut add = |bytes: &[u8]| {
         hasher.update(&(bytes.len() as u64).to_le_bytes()).update(bytes);
     };
     add(&job.description.to_bytes());
     job.model.hashed(&mut add);
-    keys.hash(&mut add)?;
+    match keys.held {
+        Some(held) => held.hashed(keys.files)?.iter().for_each(|bytes| add(bytes)),
+        None => keys.files.hash(&mut add)?,
+    }
     inputs.iter().for_each(|hash| add(hash));
     Ok(Identity(*hasher.finalize().as_bytes()))
 }
@@ -554,35 +600,4 @@ impl<S: Scheme> Journal<AnyDevice, S> for Watch<'_, '_, S> {
         }
         if (self.stop)() { Err(limbwise::Error::Stopped) } else { Ok(()) }
     }
-}
-
-/// Runs an evaluation with its keys: all read at once, or read one ahead of use.
-fn with_keys<S: Scheme, R>(
-    dev: &AnyDevice,
-    params: &S::Params,
-    files: &ServerKeys,
-    recording: &Recording<S>,
-    clock: &mut Clock<'_>,
-    evaluate: impl FnOnce(Keys<'_, AnyDevice>, &mut Clock<'_>) -> limbwise::Result<R>,
-) -> limbwise::Result<R> {
-    let required = &recording.keys.required;
-    let total = required.len() + usize::from(files.tfhe().is_some());
-    clock.step(KEY_STEP, 0, total);
-    let bootstrap = match S::tfhe(params).zip(files.tfhe()) {
-        None => None,
-        Some((tfhe, path)) => Some(ServerKey::new(dev, &read_tfhe_keys(ServerKeys::open(path)?, dev, tfhe)?)),
-    };
-    let with = |store: &dyn KeyStore<AnyDevice>, clock: &mut Clock<'_>| {
-        evaluate(Keys { store, bootstrap: bootstrap.as_ref(), watch: None }, clock)
-    };
-    let Some((rlwe, source)) = S::rlwe(params).zip(files.rlwe()) else { return with(&NoKeys, clock) };
-    if let Some(reads) = &recording.reads {
-        return Ok(DiskKeys::serve(dev, rlwe, source, reads.shelf(rlwe), |keys| with(keys, clock))?.0);
-    }
-    let mut keys = Vec::new();
-    for (done, (&name, &level)) in (total - required.len()..).zip(required) {
-        clock.step(KEY_STEP, done, total);
-        keys.push(source.read_key(dev, name, level, recording.keys.form)?);
-    }
-    with(&KeySet::new(rlwe, keys), clock)
 }

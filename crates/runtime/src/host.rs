@@ -89,14 +89,23 @@ pub fn reserve<S: Scheme>(
     process_bytes: u64,
     recording: &Recording<S>,
 ) -> Result<()> {
-    let rings = S::rings(params);
-    opens(dev, &rings)?;
-    admit(dev, process_bytes, Needed::recorded::<S>(params, recording))?;
+    admitted::<S>(dev, params, process_bytes, recording)?;
     // Much of a TFHE program's memory holds no polynomials; its pages are touched at first use.
     match (S::rlwe(params), S::tfhe(params)) {
         (Some(rlwe), None) => touched(dev, rlwe.ring(), recording.session_peak_bytes),
         _ => Ok(()),
     }
+}
+
+/// Checks that a device supports the rings of a program, and has the memory that it needs.
+pub(crate) fn admitted<S: Scheme>(
+    dev: &AnyDevice,
+    params: &S::Params,
+    process_bytes: u64,
+    recording: &Recording<S>,
+) -> Result<()> {
+    opens(dev, &S::rings(params))?;
+    admit(dev, process_bytes, Needed::recorded::<S>(params, recording))
 }
 
 /// Reserves memory for polynomials of a ring and touches its pages, so that the first page faults are not billed to the

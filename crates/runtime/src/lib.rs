@@ -66,7 +66,7 @@ pub use any_device::AnyDevice;
 pub use calibrate::{Calibration, calibrate};
 pub use clock::{Event, Step};
 pub use error::{Error, Result};
-pub use eval::{EvalReport, Job, Limits, evaluate_files, evaluate_parts};
+pub use eval::{EvalReport, Job, Limits, evaluate_files, evaluate_held, evaluate_parts};
 pub use host::{Host, minor_faults, open, open_cpu};
 pub use plan::{Plan, plan};
 pub use record::{Recording, record};

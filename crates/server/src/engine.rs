@@ -31,6 +31,9 @@ pub struct JobPlan {
     pub seconds: f64,
     /// Most bytes of checkpoints and results.
     pub disk_bytes: u64,
+    /// The highest level of its ciphertexts; absent where the scheme has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub levels: Option<usize>,
 }
 
 /// What planning a job may take.
@@ -83,6 +86,28 @@ pub trait Engine: Send + Sync + 'static {
     /// same job, the run goes on from there. Results are written to `results`, an empty folder, and the answer names
     /// them in the program's order. The same files give the same results, byte for byte.
     fn run(&self, files: &JobFiles, work: &Path, results: &Path, watch: &dyn Watch) -> Result<Vec<Output>, Failure>;
+
+    /// Gives back memory that it keeps for later jobs and no running one uses, down to so many bytes. What the job that
+    /// starts next will use is not counted, for its plan has it.
+    fn shrink(&self, _most_bytes: u64, _next: &JobFiles) {}
+
+    /// A file will be removed: nothing of it is to be kept.
+    fn forget(&self, _file: &Path) {}
+
+    /// What it keeps for later jobs.
+    fn resident(&self) -> Resident {
+        Resident::default()
+    }
+}
+
+/// What an engine keeps in memory for later jobs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Resident {
+    pub bytes: u64,
+    /// Runs that found their keys, and those that read them.
+    pub hits: u64,
+    pub misses: u64,
+    pub evictions: u64,
 }
 
 /// A result that a run has written.

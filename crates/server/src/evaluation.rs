@@ -1,10 +1,11 @@
 //! The engine on top of the runtime: evaluates programs from their descriptions on this computer's CPU.
 //!
-//! Each job opens the device anew, so that its memory is freed at the end. Separate processes make the plans
+//! A device is open with the keys of a program, while a job uses them and for as long as there is room; its memory is
+//! freed with it. Separate processes make the plans
 //! ([`crate::planning`]).
 
 use crate::{
-    engine::{Engine, Failure, FileKind, JobFiles, JobPlan, Output, PlanBudget, Watch},
+    engine::{Engine, Failure, FileKind, JobFiles, JobPlan, Output, PlanBudget, Resident, Watch},
     planning::{Planner, Request},
     refusal::Refusal,
 };
@@ -13,8 +14,12 @@ use limbwise_apps::{Description, description::MOST_BYTES, linear::layer::Model};
 use limbwise_runtime::{
     Calibration, Error, Event, Host, Job, Limits,
     calibrate::{Degrees, calibrated},
-    evaluate_files,
+    evaluate_held,
     host::resident_memory_bytes,
+    keys::{
+        ResidentKeys,
+        resident::{Counts, SetName},
+    },
     open,
     places::{Existing, read_up_to},
 };
@@ -30,6 +35,15 @@ use std::{
 /// Supplies the server's numbers for a program whose description leaves some to the server.
 pub type Models = Box<dyn Fn(&Description) -> Result<Model, String> + Send + Sync>;
 
+/// Memory of the engine, in bytes.
+#[derive(Clone, Copy, Debug)]
+pub struct Memory {
+    /// Of a job.
+    pub memory_bytes: u64,
+    /// Of keys that no job uses, kept for later ones.
+    pub resident_bytes: u64,
+}
+
 pub struct Evaluation {
     host: Host,
     threads: usize,
@@ -39,6 +53,7 @@ pub struct Evaluation {
     memory_bytes: u64,
     /// Memory of the process before any job.
     held_bytes: u64,
+    resident: ResidentKeys,
     /// Calibration of this host, by log₂ of the ring degrees.
     calibrations: Mutex<BTreeMap<Degrees, Calibration>>,
 }
@@ -48,10 +63,12 @@ impl Evaluation {
     ///
     /// # Errors
     /// An instruction set that this CPU lacks, or a number of threads that makes no sense.
-    pub fn new(host: Host, memory_bytes: u64, models: Models, planner: Planner) -> Result<Self, Error> {
+    pub fn new(host: Host, memory: Memory, models: Models, planner: Planner) -> Result<Self, Error> {
         let threads = open(&host)?.threads();
         let held_bytes = resident_memory_bytes().unwrap_or(0);
-        Ok(Self { host, threads, models, planner, memory_bytes, held_bytes, calibrations: Mutex::default() })
+        let Memory { memory_bytes, resident_bytes } = memory;
+        let resident = ResidentKeys::new(resident_bytes);
+        Ok(Self { host, threads, models, planner, memory_bytes, held_bytes, resident, calibrations: Mutex::default() })
     }
 
     fn limits<'a>(&self, stop: &'a (dyn Fn() -> bool + Sync)) -> Limits<'a> {
@@ -113,7 +130,8 @@ impl Engine for Evaluation {
 
     fn run(&self, files: &JobFiles, work: &Path, results: &Path, watch: &dyn Watch) -> Result<Vec<Output>, Failure> {
         let (description, model) = described(files, &self.models).map_err(Failure::Refused)?;
-        let dev = open(&self.host).map_err(|e| Failure::Refused(told(files, &e)))?;
+        let keys = self.resident.borrow(&set_name(files), || open(&self.host));
+        let mut keys = keys.map_err(|e| Failure::Refused(told(files, &e)))?;
         let job = job(files, (&description, &model), [work, results]);
         // A run that has gone on from a checkpoint is asked at that one first, which is not a new one.
         let kept = Mutex::new(names(work));
@@ -131,14 +149,31 @@ impl Engine for Evaluation {
                 watch.step(&step, done, total);
             }
         };
-        match evaluate_files(&dev, &job, &self.limits(&stop), &mut tell) {
+        let done = evaluate_held(keys.held(), &job, &self.limits(&stop), &mut tell);
+        match done {
             Ok(report) => {
                 let name = |at: usize| format!("result {at}");
                 Ok(report.results.into_iter().enumerate().map(|(at, path)| Output { name: name(at), path }).collect())
             }
             Err(Error::Scheme(limbwise::Error::Stopped)) => Err(Failure::Stopped),
-            Err(error) => Err(Failure::Refused(told(files, &error))),
+            Err(error) => {
+                keys.give_up();
+                Err(Failure::Refused(told(files, &error)))
+            }
         }
+    }
+
+    fn shrink(&self, most_bytes: u64, next: &JobFiles) {
+        self.resident.shrink(most_bytes, Some(&set_name(next)));
+    }
+
+    fn forget(&self, file: &Path) {
+        self.resident.forget(file);
+    }
+
+    fn resident(&self) -> Resident {
+        let (bytes, Counts { hits, misses, evictions }) = self.resident.usage();
+        Resident { bytes, hits, misses, evictions }
     }
 }
 
@@ -174,6 +209,10 @@ pub(crate) fn job<'a>(
         checkpoint: Some(work),
         prepared: None,
     }
+}
+
+fn set_name(files: &JobFiles) -> SetName {
+    SetName { program: files.program.clone(), keys: files.keys.clone() }
 }
 
 fn names(folder: &Path) -> Vec<OsString> {

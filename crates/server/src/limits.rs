@@ -13,6 +13,10 @@ pub struct Limits {
     pub chunk_bytes: u64,
     /// All files together, with room for open uploads and for what jobs will write.
     pub total_bytes: u64,
+    /// Files, open uploads and expected results of one client.
+    pub client_bytes: u64,
+    /// Jobs of one client that wait or run.
+    pub client_jobs: usize,
     /// Memory of a job, and of all jobs that run at the same time, by plan.
     pub memory_bytes: u64,
     /// Time that a job may compute, by plan and by the clock.
@@ -25,10 +29,11 @@ pub struct Limits {
     pub plan_memory_bytes: u64,
     /// Jobs that are planned at the same time.
     pub planners: usize,
-    /// Uploads that are open at the same time.
+    /// Uploads of a client that are open at the same time.
     pub open_uploads: usize,
-    /// Jobs that are waiting, running or remembered.
+    /// Jobs of a client that are waiting, running or remembered.
     pub jobs: usize,
+    /// Files of a client.
     pub files: usize,
     /// Time of one request.
     pub request_seconds: u64,
@@ -38,8 +43,9 @@ pub struct Limits {
 
 /// Longest body of a request in JSON.
 pub const JSON_BYTES: usize = 64 << 10;
-/// Chunks that are hashed and written at the same time. Others wait with their bodies in memory, at most `chunk_bytes`
-/// per connection, because a connection has one request at a time.
+/// Chunks that are in memory at the same time, while they arrive or wait for the disk; others wait without being read.
+pub const CHUNKS_IN_MEMORY: usize = 64;
+/// Chunks that are hashed and written at the same time.
 pub const CHUNKS_AT_ONCE: usize = 8;
 /// Uploads that have ended and are still remembered.
 pub const ENDED_UPLOADS: usize = 256;
@@ -54,6 +60,8 @@ impl Default for Limits {
             upload_bytes: 16_000_000_000,
             chunk_bytes: 16_000_000,
             total_bytes: 64_000_000_000,
+            client_bytes: 64_000_000_000,
+            client_jobs: 100,
             memory_bytes: 4_000_000_000,
             job_seconds: 24 * 3600,
             running_jobs: 1,
@@ -64,7 +72,7 @@ impl Default for Limits {
             jobs: 1000,
             files: 10_000,
             request_seconds: 60,
-            connections: 64,
+            connections: 512,
         }
     }
 }

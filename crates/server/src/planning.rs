@@ -12,7 +12,7 @@ use crate::{
 use limbwise_runtime::{
     Calibration, Limits,
     calibrate::Degrees,
-    eval::plan_files,
+    eval::{EvalPlan, plan_files},
     host::{address_space_bytes, peak_memory_bytes, resident_memory_bytes},
 };
 use serde::{Deserialize, Serialize};
@@ -197,7 +197,8 @@ fn plan(request: &Request, models: &Models) -> Result<JobPlan, Refusal> {
     };
     let plan =
         plan_files((*threads, &limbwise_cpu::footprint()), &job, &limits, calibrated).map_err(|e| told(&files, &e))?;
-    Ok(JobPlan { memory_bytes: plan.memory_bytes, seconds: plan.seconds, disk_bytes: plan.disk_bytes })
+    let EvalPlan { memory_bytes, seconds, disk_bytes, levels, .. } = plan;
+    Ok(JobPlan { memory_bytes, seconds, disk_bytes, levels })
 }
 
 #[cfg(all(test, unix))]
@@ -246,7 +247,7 @@ mod tests {
         };
         let plan = |text: &str| says(text).plan(&request, BUDGET, &|| false);
         let right = "{\"plan\": {\"memory_bytes\": 1, \"seconds\": 2.0, \"disk_bytes\": 3}}";
-        assert_eq!(plan(right), Ok(JobPlan { memory_bytes: 1, seconds: 2.0, disk_bytes: 3 }));
+        assert_eq!(plan(right), Ok(JobPlan { memory_bytes: 1, seconds: 2.0, disk_bytes: 3, levels: None }));
         assert!(
             matches!(plan("{\"refusal\": {\"what\": \"no\"}}"), Err(Failure::Refused(refusal)) if refusal.what == "no")
         );

@@ -97,6 +97,8 @@ pub enum StartError {
     Open { address: String },
     #[error("{path}: {cause}")]
     Token { path: PathBuf, cause: String },
+    #[error("{path}: {cause}")]
+    Tls { path: PathBuf, cause: String },
     #[error("{what}: {error}")]
     System { what: String, error: io::Error },
 }

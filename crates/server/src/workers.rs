@@ -65,8 +65,11 @@ fn plan_jobs(store: &Store, log: &Log) {
     while let Some(planning) = store.next_plan() {
         let id = planning.id;
         let plan = |files: JobFiles| {
+            let start = Instant::now();
             let plan = || store.engine().plan(&files, budget, &|| planning.stopped());
-            guarded(plan).unwrap_or_else(|refusal| Err(Failure::Refused(refusal)))
+            let outcome = guarded(plan).unwrap_or_else(|refusal| Err(Failure::Refused(refusal)));
+            store.metrics().count_plan(start.elapsed().as_secs_f64());
+            outcome
         };
         let ended = store.start_plan(&planning).and_then(|files| match files {
             Some(files) => {
@@ -90,8 +93,11 @@ fn run_jobs(store: &Store, log: &Log) {
         let id = running.id;
         let run = |files: JobFiles| {
             let [work, results] = store.work_folders(id);
+            let start = Instant::now();
             let run = || store.engine().run(&files, &work, &results, &running);
-            guarded(run).unwrap_or_else(|refusal| Err(Failure::Refused(refusal)))
+            let outcome = guarded(run).unwrap_or_else(|refusal| Err(Failure::Refused(refusal)));
+            store.metrics().count_job(start.elapsed().as_secs_f64());
+            outcome
         };
         let ended = store.start(&running).and_then(|files| match files {
             Some(files) => {

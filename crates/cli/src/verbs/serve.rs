@@ -8,7 +8,9 @@ use crate::{
 };
 use limbwise_apps::Description;
 use limbwise_runtime::host::available_memory_bytes;
-use limbwise_server::{Access, Evaluation, Limits, Planner, Server, Store, evaluation::Models, workers::Log};
+use limbwise_server::{
+    Access, Evaluation, Limits, Memory, Planner, Server, Store, Tls, evaluation::Models, workers::Log,
+};
 use std::{
     net::SocketAddr,
     path::PathBuf,
@@ -25,11 +27,12 @@ use std::{
 ///
 /// Examples:
 ///   limbwise serve state
-///   limbwise serve state --bind 0.0.0.0:8080 --token-file token --memory 12GB --jobs 2
-///   examples/serve_client.py http://127.0.0.1:8080 --program program.json --keys evaluation.keys --out results 000.ct
+///   limbwise serve state --bind 0.0.0.0:8443 --token-file tokens --tls-cert cert.pem --tls-key key.pem
+///   limbwise serve state --memory 12GB --jobs 2
+///   python -m limbwise.client http://127.0.0.1:8080 --program program.json --keys evaluation.keys --out results 000.ct
 ///
-/// Without a token the server answers this machine only and refuses --bind to other addresses. There is no TLS:
-/// put a TLS proxy in front. SIGTERM and SIGINT shut it down cleanly.
+/// Without a token the server answers this machine only and refuses --bind to other addresses. Beyond it, give
+/// --tls-cert and --tls-key, or put a TLS proxy in front. SIGTERM and SIGINT shut it down cleanly.
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Serve {
@@ -41,9 +44,18 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8080")]
     bind: SocketAddr,
 
-    /// File with the token that clients must send: 32 characters or more, readable by you alone (mode 600)
+    /// File with the token that clients must send: 32 characters or more, readable by you alone (mode 600); or a line
+    /// "NAME TOKEN" for each of several clients, of whom none sees what others have
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
+
+    /// Certificates for TLS as PEM, the server's own first
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    tls_cert: Option<PathBuf>,
+
+    /// And the key, readable by you alone (mode 600)
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    tls_key: Option<PathBuf>,
 
     #[command(flatten)]
     resident: ResidentArgs,
@@ -58,6 +70,11 @@ pub(crate) struct Serve {
     /// Memory for all running jobs, by their plans [default: three quarters of the free memory]
     #[arg(long, value_name = "SIZE", value_parser = size, help_heading = "Limits")]
     memory: Option<u64>,
+
+    /// Memory for keys that stay for later jobs on the same program; part of --memory, and freed when a job needs it;
+    /// 0B keeps none [default: a quarter of --memory]
+    #[arg(long, value_name = "SIZE", value_parser = size_or_none, help_heading = "Limits")]
+    resident_keys: Option<u64>,
 
     /// Time limit of a job, by its plan and by the clock
     #[arg(long, value_name = "SECONDS", default_value_t = 86_400, help_heading = "Limits")]
@@ -83,6 +100,15 @@ pub(crate) struct Serve {
     /// Total size of all files, including pending uploads and expected results
     #[arg(long, value_name = "SIZE", value_parser = size, default_value = "64GB", help_heading = "Limits")]
     total: u64,
+
+    /// Total size of the files of one client, including pending uploads and expected results [default: half of --total
+    /// where there are several clients, else all of it]
+    #[arg(long, value_name = "SIZE", value_parser = size, help_heading = "Limits")]
+    client_total: Option<u64>,
+
+    /// Jobs of one client that wait or run
+    #[arg(long, value_name = "COUNT", default_value_t = 100, value_parser = clap::value_parser!(u16).range(1..=1000), help_heading = "Limits")]
+    client_jobs: u16,
 
     /// Seconds of a request
     #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=3600), help_heading = "Limits")]
@@ -129,10 +155,17 @@ impl ModelArgs {
     }
 }
 
+/// A size, or none at all.
+fn size_or_none(text: &str) -> Result<u64, String> {
+    if text == "0B" { Ok(0) } else { size(text) }
+}
+
 /// Fallback if the system does not report free memory.
 const MEMORY_BYTES: u64 = 4_000_000_000;
 /// Share of the jobs' memory that planning one may take: two of them fit into what the default leaves free.
 const PLAN_SHARE: u64 = 8;
+/// Share of the jobs' memory that keys of earlier jobs may take while no job wants it.
+const RESIDENT_SHARE: u64 = 4;
 /// And no less: the plan of a small program takes some megabytes, whatever the server has.
 const PLAN_BYTES: u64 = 256_000_000;
 
@@ -146,18 +179,23 @@ impl Serve {
             self.token_file.as_ref().map_or_else(|| Ok(Access::this_machine()), |path| Access::from_file(path));
         let access = access.map_err(mistake)?;
         access.allows(self.bind).map_err(mistake)?;
-        let limits = self.limits();
+        let files = self.tls_cert.as_ref().zip(self.tls_key.as_ref());
+        let tls = files.map(|(cert, key)| Tls::from_files(cert, key)).transpose().map_err(mistake)?;
+        let (scheme, open) = if tls.is_some() { ("https", false) } else { ("http", true) };
+        let limits = self.limits(access.clients());
         let (models, planner) = (self.model.models(), self.model.planner(again)?);
-        let engine = Evaluation::new(self.host.host(), limits.memory_bytes, models, planner)?;
+        let engine = Evaluation::new(self.host.host(), self.memory(&limits), models, planner)?;
         let store = Arc::new(Store::open(&self.directory, limits, Arc::new(engine)).map_err(mistake)?);
         let log: Log = Arc::new(|line: &str| {
             let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
             say(&format!("{}.{:03} {line}\n", now.as_secs(), now.subsec_millis()));
         });
-        let server = Server::bind(self.bind, access, store, log.clone()).map_err(mistake)?;
-        log(&format!("listening on http://{}", server.address()));
-        if !server.address().ip().is_loopback() {
-            log("others can reach this address, and nothing is encrypted on the way: put a proxy with TLS in front");
+        let server = Server::bind(self.bind, access, tls, store, log.clone()).map_err(mistake)?;
+        log(&format!("listening on {scheme}://{}", server.address()));
+        if open && !server.address().ip().is_loopback() {
+            log(
+                "others can reach this address, and nothing is encrypted on the way: give --tls-cert and --tls-key, or put a proxy with TLS in front",
+            );
         }
         if !server.run(Duration::from_secs(self.grace_seconds)).map_err(mistake)? {
             log("a job was in the middle of a step; it goes on from its checkpoint when a server runs here again");
@@ -165,13 +203,21 @@ impl Serve {
         Ok(())
     }
 
-    fn limits(&self) -> Limits {
+    fn memory(&self, limits: &Limits) -> Memory {
+        let memory_bytes = limits.memory_bytes;
+        Memory { memory_bytes, resident_bytes: self.resident_keys.unwrap_or(memory_bytes / RESIDENT_SHARE) }
+    }
+
+    fn limits(&self, clients: usize) -> Limits {
         let free = || available_memory_bytes().map_or(MEMORY_BYTES, |free| free / 4 * 3);
         let memory_bytes = self.memory.unwrap_or_else(free);
         Limits {
             upload_bytes: self.upload,
             chunk_bytes: self.chunk,
             total_bytes: self.total,
+            // So that no client fills the server alone.
+            client_bytes: self.client_total.unwrap_or(if clients > 1 { self.total / 2 } else { self.total }),
+            client_jobs: self.client_jobs.into(),
             memory_bytes,
             job_seconds: self.job_seconds,
             running_jobs: self.jobs.into(),

@@ -13,7 +13,7 @@ use std::{
 /// Sends these keys and all inputs, and fetches the results into "served".
 fn served(folder: &Folder, address: SocketAddr, keys: &[&str]) -> Output {
     let mut command = std::process::Command::new("python3");
-    command.arg(repository("examples/serve_client.py")).arg(format!("http://{address}"));
+    command.arg("-P").arg(repository("python/limbwise/client.py")).arg(format!("http://{address}"));
     command.args(["--program", "theirs/program.json", "--out", "served"]);
     for key in keys {
         command.args(["--keys", &format!("theirs/{key}")]);

@@ -1,11 +1,12 @@
 //! The server with its real engine: what a client with only Python's standard library gets from it, through kills.
 
-use crate::common::{Folder, TINY_BOOT, repository};
+use crate::common::{Folder, TINY, TINY_BOOT, repository};
+use limbwise_server::id::FileId;
 use serde_json::Value;
 use std::{
     fs,
-    io::{BufRead as _, BufReader},
-    net::SocketAddr,
+    io::{BufRead as _, BufReader, Read as _, Write as _},
+    net::{SocketAddr, TcpStream},
     path::Path,
     process::{Child, Command, Stdio},
     thread::sleep,
@@ -50,7 +51,7 @@ impl Drop for Server {
 
 fn client(folder: &Folder, address: SocketAddr, keys: &str) -> Command {
     let mut command = Command::new("python3");
-    command.arg(repository("examples/serve_client.py")).arg(format!("http://{address}"));
+    command.arg("-P").arg(repository("python/limbwise/client.py")).arg(format!("http://{address}"));
     let inputs = folder.path().join("in/input-000.ct");
     command.args(["--program", "theirs/program.json", "--keys", keys, "--out", "out"]).arg(inputs);
     command.current_dir(folder.path()).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -127,6 +128,90 @@ fn appears_now(folder: &Path, bytes: &[u8]) -> bool {
         .any(|path| if path.is_dir() { appears_now(&path, bytes) } else { fs::read(path).unwrap() == bytes })
 }
 
+/// A count of the server.
+fn count(address: SocketAddr, name: &str) -> u64 {
+    let mut stream = TcpStream::connect(address).unwrap();
+    write!(stream, "GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").unwrap();
+    let mut text = String::new();
+    stream.read_to_string(&mut text).unwrap();
+    let value = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+    value.unwrap_or_else(|| panic!("{name} in {text}")).parse().unwrap()
+}
+
+/// Keys of two small layers, with inputs and what `eval` makes of each.
+fn two_layers(name: &str) -> Folder {
+    let folder = Folder::new(name);
+    folder.write("tiny.toml", TINY);
+    for (layer, rows) in [("a", "4"), ("b", "8")] {
+        let [mine, theirs] = ["mine", "theirs"].map(|side| format!("{layer}/{side}"));
+        let linear = ["keygen", "linear", "--op", "matvec", "--rows", rows, "--cols", "4", "--preset", "tiny.toml"];
+        verb(&folder, &[&linear[..], &["--client", &mine, "--server", &theirs]].concat());
+        for input in ["0", "1", "2"] {
+            let [dir, out] = ["in", "whole"].map(|what| format!("{layer}/{what}-{input}"));
+            verb(&folder, &["encrypt", "--client", &mine, "--out", &dir]);
+            verb(&folder, &["eval", "--server", &theirs, "--in", &dir, "--out", &out]);
+        }
+    }
+    folder
+}
+
+/// Has an input of a layer evaluated, and compares with what `eval` made of it.
+fn layer_served(folder: &Folder, address: SocketAddr, layer: &str, input: &str) -> Result<(), String> {
+    let of = |path: &str| format!("{layer}/{path}");
+    let mut command = Command::new("python3");
+    command.arg("-P").arg(repository("python/limbwise/client.py")).arg(format!("http://{address}"));
+    command.args(["--program", &of("theirs/program.json"), "--keys", &of("theirs/evaluation.keys")]);
+    let out = of(&format!("served-{input}"));
+    command.args(["--out", &out, &of(&format!("in-{input}/input-000.ct"))]).current_dir(folder.path());
+    let done = command.output().unwrap();
+    if !done.status.success() {
+        return Err(String::from_utf8(done.stderr).unwrap());
+    }
+    let bytes = |dir: &str| fs::read(folder.path().join(dir).join("result-000.ct")).unwrap();
+    assert!(bytes(&out) == bytes(&of(&format!("whole-{input}"))), "{layer} {input}: as eval, byte for byte");
+    Ok(())
+}
+
+#[test]
+fn a_second_job_reads_no_key_again_and_the_oldest_make_room() {
+    let folder = two_layers("serve-resident");
+    let server = Server::start(&folder, "127.0.0.1:0", &["--memory", "1GB", "--threads", "1"]);
+    let counts = |server: &Server| {
+        ["hits", "misses", "evictions"]
+            .map(|what| count(server.address, &format!("limbwise_resident_key_{what}_total")))
+    };
+    layer_served(&folder, server.address, "a", "0").unwrap();
+    assert_eq!(counts(&server), [0, 1, 0]);
+    let of_a = count(server.address, "limbwise_resident_key_bytes");
+    assert!(of_a > fs::metadata(folder.path().join("a/theirs/evaluation.keys")).unwrap().len() / 2, "{of_a}");
+    // The keys' words are gone from the disk; what a plan reads, the header, is there.
+    let name = FileId::of(&fs::read(folder.path().join("a/theirs/evaluation.keys")).unwrap());
+    let stored = folder.path().join("state/files").join(name.to_string());
+    let whole = fs::read(&stored).unwrap();
+    let mut damaged = whole.clone();
+    let half = damaged.len() / 2;
+    damaged[half..].fill(0);
+    fs::write(&stored, &damaged).unwrap();
+    layer_served(&folder, server.address, "a", "1").unwrap();
+    assert_eq!(counts(&server), [1, 1, 0]);
+    // Without them in memory it does not go.
+    server.kill();
+    let server = Server::start(&folder, "127.0.0.1:0", &["--resident-keys", "0B", "--threads", "1"]);
+    let error = layer_served(&folder, server.address, "a", "2").unwrap_err();
+    assert!(error.contains("is damaged (its checksum differs)"), "{error}");
+    fs::write(&stored, &whole).unwrap();
+    server.kill();
+    // Room for one of two: the one used longer ago goes.
+    let room = format!("{}kB", of_a * 3 / 2 / 1000);
+    let server = Server::start(&folder, "127.0.0.1:0", &["--resident-keys", &room, "--threads", "1"]);
+    layer_served(&folder, server.address, "b", "0").unwrap();
+    layer_served(&folder, server.address, "a", "2").unwrap();
+    assert_eq!(counts(&server), [0, 2, 1]);
+    layer_served(&folder, server.address, "b", "1").unwrap();
+    assert_eq!(counts(&server), [0, 3, 2]);
+    assert!(count(server.address, "limbwise_resident_key_bytes") <= of_a * 3 / 2);
+}
+
 #[test]
 fn what_does_not_fit_is_refused_before_it_runs() {
     let folder = prepared("serve-refused");
@@ -157,6 +242,8 @@ fn mistakes_are_told_before_the_server_starts() {
     };
     refused(&["--bind", "0.0.0.0:0"], "others can reach this address and no token is set");
     refused(&["--token-file", "absent"], "cannot read the token");
+    refused(&["--tls-cert", "absent.pem"], "--tls-key");
+    refused(&["--tls-cert", "absent.pem", "--tls-key", "absent.key"], "absent.pem: No such file");
     refused(&["--jobs", "0"], "0 is not in 1..=64");
     refused(&["--memory", "3"], "wanted a size with its unit");
     folder.write("file", "");

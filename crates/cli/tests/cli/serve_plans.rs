@@ -42,7 +42,7 @@ fn small(folder: &Folder, options: &[&str]) -> Server {
 
 fn client(folder: &Folder, address: SocketAddr, program: &str, inputs: &[&str]) -> Command {
     let mut command = Command::new("python3");
-    command.arg(repository("examples/serve_client.py")).arg(format!("http://{address}"));
+    command.arg("-P").arg(repository("python/limbwise/client.py")).arg(format!("http://{address}"));
     command.args(["--program", program, "--keys", "theirs/evaluation.keys", "--out", "out"]).args(inputs);
     command.current_dir(folder.path()).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command

@@ -115,7 +115,19 @@ pub fn rotation_of(g: GaloisElement, log_n: u32) -> Option<i64> {
 }
 
 /// Storage form of evaluation keys.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    serde::Serialize,
+    serde::Deserialize,
+    schemars::JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum KeyForm {
     /// Both halves stored: the fastest.

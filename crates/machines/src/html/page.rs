@@ -3,7 +3,7 @@
 //! What is not trusted (names of regions, paths, reasons) passes [`escaped`]. The page forbids itself every request by a
 //! content security policy, so that a mistake here cannot become one either.
 
-use std::fmt::Write as _;
+use std::{fmt::Write as _, num::NonZeroU32};
 
 const STYLE: &str = include_str!("report.css");
 const SCRIPT: &str = include_str!("report.js");
@@ -86,16 +86,27 @@ impl Page {
     /// The whole file.
     #[must_use]
     pub fn render(&self) -> String {
+        self.render_with("; script-src 'unsafe-inline'", "", &format!("\n<script>\n{SCRIPT}</script>"))
+    }
+
+    /// The same without scripts, for a server; a browser asks for it again after so many seconds.
+    #[must_use]
+    pub fn render_still(&self, again: Option<NonZeroU32>) -> String {
+        let again = again.map(|seconds| format!("<meta http-equiv=\"refresh\" content=\"{seconds}\">\n"));
+        self.render_with("", &again.unwrap_or_default(), "")
+    }
+
+    fn render_with(&self, policy: &str, meta: &str, script: &str) -> String {
         let Self { title, body, sections, .. } = self;
         let link = |(id, heading): &(String, String)| format!("<a href=\"#{id}\">{heading}</a>");
         let contents: String = sections.iter().map(link).collect();
         let version = env!("CARGO_PKG_VERSION");
         format!(
             "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n\
-             <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'\">\n\
+             <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'{policy}\">\n{meta}\
              <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
              <title>{title}</title>\n<style>\n{STYLE}</style></head>\n<body>\n<nav>{contents}</nav>\n<main>\n{body}</main>\n\
-             <footer>limbwise {version}</footer>\n<script>\n{SCRIPT}</script>\n</body></html>\n"
+             <footer>limbwise {version}</footer>{script}\n</body></html>\n"
         )
     }
 }

@@ -3,7 +3,7 @@
 //! Enters: what is read when, the stores that read, where the keys of a session live.
 //! Stays out: the format of the file (it is `limbwise::wire`'s), the choice of a budget ([`crate::frontier`]).
 //!
-//! Read in this order: [`shelf`], [`reads`], [`disk`], [`recent`], [`asked`], [`mod@file`], and for clients `home`,
+//! Read in this order: [`shelf`], [`reads`], [`disk`], [`recent`], [`resident`], [`asked`], [`mod@file`], and for clients `home`,
 //! `directory` and `rate`.
 
 pub mod asked;
@@ -17,6 +17,7 @@ pub mod home;
 pub mod rate;
 pub mod reads;
 pub mod recent;
+pub mod resident;
 pub mod shelf;
 
 pub use asked::{Ask, Asked};
@@ -31,4 +32,5 @@ pub use rate::key_read_gb_s;
 pub(crate) use reads::Declared;
 pub use reads::ReadPlan;
 pub use recent::RecentKeys;
+pub use resident::{HeldKeys, ResidentKeys};
 pub use shelf::{Rehearsal, Shelf};

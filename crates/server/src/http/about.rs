@@ -1,7 +1,7 @@
 //! Routes about the server itself.
 
-use super::{Answer, App, openapi, problem::Problem};
-use crate::limits::Limits;
+use super::{Answer, App, extract::Caller, openapi, problem::Problem};
+use crate::{client::ClientName, limits::Limits, metrics::TEXT, refusal::Denied, store::Store};
 use axum::{
     Json,
     extract::State,
@@ -42,12 +42,33 @@ pub(super) async fn description() -> Response {
     ([(CONTENT_TYPE, "application/json")], TEXT.as_str()).into_response()
 }
 
+/// Count jobs, bytes, requests and times
+///
+/// Text as Prometheus reads it. It is about all clients: where there are several, the one named `operator` may ask.
+#[utoipa::path(get, path = "/metrics", tag = "server", responses(
+    (status = 200, description = "The counts", body = String, content_type = "application/openmetrics-text"),
+    (status = 403, description = "Not the operator", body = Problem),
+    (status = "default", description = "An error", body = Problem),
+))]
+pub(super) async fn metrics(State(app): State<App>, Caller(client): Caller) -> Answer<Response> {
+    app.access.check_operator(&client)?;
+    let told = |store: &Store| {
+        let (census, resident) = (store.census(), store.engine().resident());
+        let text = store.metrics().text(census, resident, store.limits());
+        text.map_err(|e| Denied::from(std::io::Error::other(e)))
+    };
+    let text = app.work(told).await?;
+    Ok(([(CONTENT_TYPE, TEXT)], text).into_response())
+}
+
 /// What the server allows and has.
 #[derive(Serialize, ToSchema)]
 pub(super) struct Status {
     version: &'static str,
+    /// Who asks.
+    client: ClientName,
     limits: Limits,
-    /// Bytes of all files, with what is promised to open uploads and jobs.
+    /// Bytes of the client's files, with what is promised to its open uploads and jobs.
     used_bytes: u64,
 }
 
@@ -56,7 +77,8 @@ pub(super) struct Status {
     (status = 200, description = "Limits and use", body = Status),
     (status = "default", description = "An error", body = Problem),
 ))]
-pub(super) async fn status(State(app): State<App>) -> Answer<Json<Status>> {
-    let used_bytes = app.work(|store| Ok(store.used_bytes())).await?;
-    Ok(Json(Status { version: env!("CARGO_PKG_VERSION"), limits: *app.store.limits(), used_bytes }))
+pub(super) async fn status(State(app): State<App>, Caller(client): Caller) -> Answer<Json<Status>> {
+    let whose = client.clone();
+    let used_bytes = app.work(move |store| Ok(store.used_bytes(&whose))).await?;
+    Ok(Json(Status { version: env!("CARGO_PKG_VERSION"), client, limits: *app.store.limits(), used_bytes }))
 }

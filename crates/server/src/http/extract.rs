@@ -2,6 +2,7 @@
 
 use super::problem::Problem;
 use crate::{
+    client::ClientName,
     id::shortened,
     refusal::{Cause, Refusal},
 };
@@ -34,6 +35,20 @@ impl PartialSchema for Binary {
     fn schema() -> RefOr<Schema> {
         let format = SchemaFormat::KnownFormat(KnownFormat::Binary);
         ObjectBuilder::new().schema_type(Type::String).format(Some(format)).into()
+    }
+}
+
+/// Who asks: the guard has found it out.
+pub(super) struct Caller(pub(super) ClientName);
+
+impl<S: Sync> FromRequestParts<S> for Caller {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+        parts.extensions.get::<ClientName>().cloned().map(Self).ok_or_else(|| {
+            let next = "report it to the operator, with the request id";
+            Refusal::new("this is a bug in limbwise", "nobody", "a known client", next).because(Cause::Server).into()
+        })
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::{
     Answer, App,
-    extract::{BYTES, Binary, Name, stream},
+    extract::{BYTES, Binary, Caller, Name, stream},
     problem::Problem,
 };
 use crate::{
@@ -27,8 +27,8 @@ use tokio::io::{AsyncReadExt as _, AsyncSeekExt as _};
     (status = 200, description = "All files, by name", body = Vec<FileRecord>),
     (status = "default", description = "An error", body = Problem),
 ))]
-pub(super) async fn list_files(State(app): State<App>) -> Answer<Json<Vec<FileRecord>>> {
-    app.work(|store| Ok(store.files())).await.map(Json)
+pub(super) async fn list_files(State(app): State<App>, Caller(client): Caller) -> Answer<Json<Vec<FileRecord>>> {
+    app.work(move |store| Ok(store.files(&client))).await.map(Json)
 }
 
 /// Show what a file is
@@ -37,8 +37,12 @@ pub(super) async fn list_files(State(app): State<App>) -> Answer<Json<Vec<FileRe
     (status = 404, description = "There is no such file", body = Problem),
     (status = "default", description = "An error", body = Problem),
 ))]
-pub(super) async fn show_file(State(app): State<App>, Name(id): Name<FileId>) -> Answer<Json<FileRecord>> {
-    app.work(move |store| store.file(id)).await.map(Json)
+pub(super) async fn show_file(
+    State(app): State<App>,
+    Caller(client): Caller,
+    Name(id): Name<FileId>,
+) -> Answer<Json<FileRecord>> {
+    app.work(move |store| store.file(&client, id)).await.map(Json)
 }
 
 /// Remove a file
@@ -48,8 +52,12 @@ pub(super) async fn show_file(State(app): State<App>, Name(id): Name<FileId>) ->
     (status = 409, description = "An unfinished job needs it", body = Problem),
     (status = "default", description = "An error", body = Problem),
 ))]
-pub(super) async fn delete_file(State(app): State<App>, Name(id): Name<FileId>) -> Answer<StatusCode> {
-    app.work(move |store| store.delete_file(id)).await.map(|()| StatusCode::NO_CONTENT)
+pub(super) async fn delete_file(
+    State(app): State<App>,
+    Caller(client): Caller,
+    Name(id): Name<FileId>,
+) -> Answer<StatusCode> {
+    app.work(move |store| store.delete_file(&client, id)).await.map(|()| StatusCode::NO_CONTENT)
 }
 
 /// Fetch a file
@@ -62,8 +70,13 @@ pub(super) async fn delete_file(State(app): State<App>, Name(id): Name<FileId>) 
     (status = 416, description = "The file has no such part", body = Problem),
     (status = "default", description = "An error", body = Problem),
 ))]
-pub(super) async fn fetch_file(State(app): State<App>, Name(id): Name<FileId>, headers: HeaderMap) -> Answer<Response> {
-    let (record, file) = app.work(move |store| store.open_file(id)).await?;
+pub(super) async fn fetch_file(
+    State(app): State<App>,
+    Caller(client): Caller,
+    Name(id): Name<FileId>,
+    headers: HeaderMap,
+) -> Answer<Response> {
+    let (record, file) = app.work(move |store| store.open_file(&client, id)).await?;
     let asked = headers.get(RANGE).map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
     let part = asked.and_then(|text| parse_range(&text, record.bytes));
     let (status, [from, end]) = match part {

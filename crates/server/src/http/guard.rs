@@ -4,9 +4,9 @@ use super::{
     App,
     problem::{Problem, dress},
 };
-use crate::{id::Id, refusal::Refusal};
+use crate::{client::ClientName, id::Id, refusal::Refusal};
 use axum::{
-    extract::{Request, State},
+    extract::{MatchedPath, Request, State},
     http::StatusCode,
     middleware::Next,
     response::{IntoResponse as _, Response},
@@ -21,19 +21,23 @@ const OPEN: [&str; 2] = ["/health", "/openapi.json"];
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Local(pub(super) IpAddr);
 
-pub(super) async fn guard(State(app): State<App>, request: Request, next: Next) -> Response {
+pub(super) async fn guard(State(app): State<App>, mut request: Request, next: Next) -> Response {
     let (request_id, start) = (Id::random(), Instant::now());
+    // The path of the API, as it is described: what stands for names in a request is anything.
+    let route = request.extensions().get::<MatchedPath>().map_or("other", MatchedPath::as_str).to_owned();
     let (method, path) = (request.method().clone(), request.uri().path().to_owned());
     let local = request.extensions().get::<Local>().map_or(IpAddr::from([127, 0, 0, 1]), |local| local.0);
-    let allowed = if OPEN.contains(&&*path) { Ok(()) } else { app.access.check(request.headers(), local) };
+    let allowed = if OPEN.contains(&&*path) { Ok(ClientName::default()) } else { app.access.check(&request, local) };
     let response = match allowed {
-        Ok(()) => {
+        Ok(client) => {
+            request.extensions_mut().insert(client);
             let time = app.store.limits().request_time();
             timeout(time, next.run(request)).await.unwrap_or_else(|_| too_slow(time.as_secs()).into_response())
         }
         Err(problem) => problem.into_response(),
     };
     let (status, ms) = (response.status().as_u16(), start.elapsed().as_millis());
+    app.store.metrics().count_request(&route, status);
     (app.log)(&format!("{method} {path} {status} {ms} ms {request_id}"));
     dress(response, request_id)
 }

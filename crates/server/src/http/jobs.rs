@@ -2,7 +2,7 @@
 
 use super::{
     Answer, App,
-    extract::{Document, Name},
+    extract::{Caller, Document, Name},
     problem::Problem,
 };
 use crate::{
@@ -16,8 +16,8 @@ use axum::{Json, extract::State, http::StatusCode};
     (status = 200, description = "All jobs that were not deleted", body = Vec<Job>),
     (status = "default", description = "An error", body = Problem),
 ))]
-pub(super) async fn list_jobs(State(app): State<App>) -> Answer<Json<Vec<Job>>> {
-    app.work(|store| Ok(store.jobs())).await.map(Json)
+pub(super) async fn list_jobs(State(app): State<App>, Caller(client): Caller) -> Answer<Json<Vec<Job>>> {
+    app.work(move |store| Ok(store.jobs(&client))).await.map(Json)
 }
 
 /// Ask for a job
@@ -36,9 +36,10 @@ pub(super) async fn list_jobs(State(app): State<App>) -> Answer<Json<Vec<Job>>> 
 ))]
 pub(super) async fn submit_job(
     State(app): State<App>,
+    Caller(client): Caller,
     Document(request): Document<JobRequest>,
 ) -> Answer<(StatusCode, Json<Job>)> {
-    let job = app.work(move |store| store.submit(request)).await?;
+    let job = app.work(move |store| store.submit(&client, request)).await?;
     Ok((StatusCode::ACCEPTED, Json(job)))
 }
 
@@ -48,8 +49,8 @@ pub(super) async fn submit_job(
     (status = 404, description = "There is no such job", body = Problem),
     (status = "default", description = "An error", body = Problem),
 ))]
-pub(super) async fn show_job(State(app): State<App>, Name(id): Name<Id>) -> Answer<Json<Job>> {
-    app.work(move |store| store.job(id)).await.map(Json)
+pub(super) async fn show_job(State(app): State<App>, Caller(client): Caller, Name(id): Name<Id>) -> Answer<Json<Job>> {
+    app.work(move |store| store.job(&client, id)).await.map(Json)
 }
 
 /// Cancel a job
@@ -61,8 +62,12 @@ pub(super) async fn show_job(State(app): State<App>, Name(id): Name<Id>) -> Answ
     (status = 409, description = "It is over", body = Problem),
     (status = "default", description = "An error", body = Problem),
 ))]
-pub(super) async fn cancel_job(State(app): State<App>, Name(id): Name<Id>) -> Answer<Json<Job>> {
-    app.work(move |store| store.cancel(id)).await.map(Json)
+pub(super) async fn cancel_job(
+    State(app): State<App>,
+    Caller(client): Caller,
+    Name(id): Name<Id>,
+) -> Answer<Json<Job>> {
+    app.work(move |store| store.cancel(&client, id)).await.map(Json)
 }
 
 /// Forget a job that is over; its results stay, as files
@@ -72,6 +77,10 @@ pub(super) async fn cancel_job(State(app): State<App>, Name(id): Name<Id>) -> An
     (status = 409, description = "It is not over", body = Problem),
     (status = "default", description = "An error", body = Problem),
 ))]
-pub(super) async fn delete_job(State(app): State<App>, Name(id): Name<Id>) -> Answer<StatusCode> {
-    app.work(move |store| store.delete_job(id)).await.map(|()| StatusCode::NO_CONTENT)
+pub(super) async fn delete_job(
+    State(app): State<App>,
+    Caller(client): Caller,
+    Name(id): Name<Id>,
+) -> Answer<StatusCode> {
+    app.work(move |store| store.delete_job(&client, id)).await.map(|()| StatusCode::NO_CONTENT)
 }

@@ -1,6 +1,6 @@
 //! Connections: limited in number, closed when idle, and shut down in order when the server stops.
 
-use super::{App, access::Access, guard::Local, router};
+use super::{App, access::Access, guard::Local, router, tls::Tls};
 use crate::{
     refusal::StartError,
     store::Store,
@@ -10,14 +10,15 @@ use axum::{Extension, Router};
 use hyper::server::conn::http1;
 use hyper_util::{
     rt::{TokioIo, TokioTimer},
-    server::graceful::GracefulShutdown,
+    server::graceful::{GracefulShutdown, Watcher},
     service::TowerToHyperService,
 };
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 use tokio::{
+    io::{AsyncRead, AsyncWrite},
     net::{TcpListener, TcpStream},
     signal,
-    sync::{OwnedSemaphorePermit, Semaphore},
+    sync::{OwnedSemaphorePermit, Semaphore, watch},
     time::{sleep, timeout},
 };
 use tokio_io_timeout::TimeoutStream;
@@ -34,6 +35,7 @@ pub struct Server {
     address: SocketAddr,
     store: Arc<Store>,
     access: Access,
+    tls: Option<Tls>,
     log: Log,
 }
 
@@ -42,13 +44,19 @@ impl Server {
     ///
     /// # Errors
     /// [`StartError::Open`] for one that others reach, without a token; the system's.
-    pub fn bind(address: SocketAddr, access: Access, store: Arc<Store>, log: Log) -> Result<Self, StartError> {
+    pub fn bind(
+        address: SocketAddr,
+        access: Access,
+        tls: Option<Tls>,
+        store: Arc<Store>,
+        log: Log,
+    ) -> Result<Self, StartError> {
         access.allows(address)?;
         let named = || StartError::system(format!("bind to {address}"));
         let listener = std::net::TcpListener::bind(address).map_err(named())?;
         listener.set_nonblocking(true).map_err(named())?;
         let address = listener.local_addr().map_err(named())?;
-        Ok(Self { listener, address, store, access, log })
+        Ok(Self { listener, address, store, access, tls, log })
     }
 
     /// The address; the port is the one that the system gave, if none was asked for.
@@ -73,14 +81,17 @@ impl Server {
     }
 
     async fn answer(self, grace: Duration) -> Result<(), StartError> {
-        let Self { listener, store, access, log, .. } = self;
+        let Self { listener, store, access, tls, log, .. } = self;
         let listener = TcpListener::from_std(listener).map_err(StartError::system("listening"))?;
         let mut stop = Box::pin(asked_to_stop()?);
         let limits = *store.limits();
         let places = Arc::new(Semaphore::new(limits.connections));
+        let (stopping, stopped) = watch::channel(());
         let connections = Connections {
             router: router(App::new(store, access, log.clone())),
             graceful: GracefulShutdown::new(),
+            tls,
+            stopping: stopped,
             idle: limits.request_time() + IDLE_TIME,
         };
         loop {
@@ -98,7 +109,7 @@ impl Server {
                 (Err(_), _) => break,
             }
         }
-        drop(listener);
+        drop((listener, stopping));
         let _ = timeout(grace, connections.graceful.shutdown()).await;
         Ok(())
     }
@@ -107,6 +118,9 @@ impl Server {
 struct Connections {
     router: Router,
     graceful: GracefulShutdown,
+    tls: Option<Tls>,
+    /// Its other end is dropped when the server stops: a greeting that is under way is not waited for.
+    stopping: watch::Receiver<()>,
     idle: Duration,
 }
 
@@ -117,15 +131,34 @@ impl Connections {
         let mut stream = TimeoutStream::new(stream);
         stream.set_read_timeout(Some(self.idle));
         stream.set_write_timeout(Some(self.idle));
-        let service = TowerToHyperService::new(self.router.clone().layer(Extension(Local(local.ip()))));
-        let mut builder = http1::Builder::new();
-        builder.timer(TokioTimer::new()).header_read_timeout(HEAD_TIME);
-        let connection = self.graceful.watch(builder.serve_connection(TokioIo::new(Box::pin(stream)), service));
+        let router = self.router.clone().layer(Extension(Local(local.ip())));
+        let (watcher, tls, mut stopping) = (self.graceful.watcher(), self.tls.clone(), self.stopping.clone());
         tokio::spawn(async move {
             let _place = place;
-            let _ = connection.await; // a client that went away is no event
+            let stream = Box::pin(stream);
+            match tls {
+                None => converse(stream, router, watcher).await,
+                // Whoever does not come to an end with its greeting, or greets without TLS, is no event either.
+                Some(Tls(acceptor)) => {
+                    let greeted = tokio::select! {
+                        greeted = timeout(HEAD_TIME, acceptor.accept(stream)) => greeted,
+                        _ = stopping.changed() => return,
+                    };
+                    if let Ok(Ok(stream)) = greeted {
+                        converse(stream, router, watcher).await;
+                    }
+                }
+            }
         });
     }
+}
+
+/// Answers the requests of a connection.
+async fn converse(stream: impl AsyncRead + AsyncWrite + Unpin + 'static, router: Router, watcher: Watcher) {
+    let mut builder = http1::Builder::new();
+    builder.timer(TokioTimer::new()).header_read_timeout(HEAD_TIME);
+    let connection = builder.serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
+    let _ = watcher.watch(connection).await; // a client that went away is no event
 }
 
 /// Ends when the process is asked to stop.

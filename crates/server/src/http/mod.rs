@@ -1,8 +1,8 @@
 //! The routes: HTTP/1.1 with JSON, described by OpenAPI from the same code.
 //!
 //! Read in this order: [`problem`] (error responses), [`access`] (authorization), `guard` (middleware of every
-//! request), `extract` (strict bodies and names), `uploads`, `files`, `jobs`, `about` (the routes), `listen`
-//! (connections, shutdown).
+//! request), `extract` (strict bodies and names), `uploads`, `files`, `jobs`, `about`, `page` (the routes), [`tls`] and
+//! `listen` (connections, shutdown).
 
 pub mod access;
 pub mod problem;
@@ -13,13 +13,16 @@ mod files;
 mod guard;
 mod jobs;
 mod listen;
+mod page;
+pub mod tls;
 mod uploads;
 
 pub use access::Access;
 pub use listen::Server;
+pub use tls::Tls;
 
 use crate::{
-    limits::{CHUNKS_AT_ONCE, JSON_BYTES},
+    limits::{CHUNKS_AT_ONCE, CHUNKS_IN_MEMORY, JSON_BYTES},
     refusal::{Cause, Denied, Refusal},
     store::Store,
     workers::Log,
@@ -39,13 +42,16 @@ pub(crate) struct App {
     log: Log,
     /// Places for chunks that are being hashed and written.
     chunks: Arc<Semaphore>,
+    /// Places for chunks in memory.
+    bodies: Arc<Semaphore>,
 }
 
 type Answer<T> = Result<T, Problem>;
 
 impl App {
     fn new(store: Arc<Store>, access: Access, log: Log) -> Self {
-        Self { store, access: Arc::new(access), log, chunks: Arc::new(Semaphore::new(CHUNKS_AT_ONCE)) }
+        let [chunks, bodies] = [CHUNKS_AT_ONCE, CHUNKS_IN_MEMORY].map(|most| Arc::new(Semaphore::new(most)));
+        Self { store, access: Arc::new(access), log, chunks, bodies }
     }
 
     /// Does what may wait for a disk or a lock on a thread of its own.
@@ -87,6 +93,8 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(about::health))
         .routes(routes!(about::description))
         .routes(routes!(about::status))
+        .routes(routes!(about::metrics))
+        .routes(routes!(page::page))
         .routes(routes!(uploads::list_uploads, uploads::begin_upload))
         .routes(routes!(uploads::show_upload, uploads::delete_upload))
         .routes(routes!(uploads::send_chunk))

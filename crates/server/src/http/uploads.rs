@@ -2,12 +2,12 @@
 
 use super::{
     Answer, App,
-    extract::{BYTES, Binary, Document, Name, Parameters, bounded, check_type},
+    extract::{BYTES, Binary, Caller, Document, Name, Parameters, bounded, check_type},
     problem::Problem,
 };
 use crate::{
     id::{FileId, Id},
-    store::{NewUpload, Upload},
+    store::{Chunk, NewUpload, Upload},
 };
 use axum::{
     Json,
@@ -22,13 +22,13 @@ use utoipa::IntoParams;
     (status = 200, description = "All open uploads, and the last that have ended", body = Vec<Upload>),
     (status = "default", description = "An error", body = Problem),
 ))]
-pub(super) async fn list_uploads(State(app): State<App>) -> Answer<Json<Vec<Upload>>> {
-    app.work(|store| Ok(store.uploads())).await.map(Json)
+pub(super) async fn list_uploads(State(app): State<App>, Caller(client): Caller) -> Answer<Json<Vec<Upload>>> {
+    app.work(move |store| Ok(store.uploads(&client))).await.map(Json)
 }
 
 /// Begin an upload
 ///
-/// If the server has a file with this digest, the upload is complete at once and nothing needs to be sent.
+/// If the client has a file with this digest here, the upload is complete at once and nothing needs to be sent.
 #[utoipa::path(post, path = "/v1/uploads", tag = "uploads", request_body = NewUpload, responses(
     (status = 201, description = "It has begun", body = Upload, links(
         ("show" = (operation_id = "show_upload", parameters(("id" = "$response.body#/id")))),
@@ -42,9 +42,10 @@ pub(super) async fn list_uploads(State(app): State<App>) -> Answer<Json<Vec<Uplo
 ))]
 pub(super) async fn begin_upload(
     State(app): State<App>,
+    Caller(client): Caller,
     Document(new): Document<NewUpload>,
 ) -> Answer<(StatusCode, Json<Upload>)> {
-    let upload = app.work(move |store| store.begin_upload(new)).await?;
+    let upload = app.work(move |store| store.begin_upload(&client, new)).await?;
     Ok((StatusCode::CREATED, Json(upload)))
 }
 
@@ -54,8 +55,12 @@ pub(super) async fn begin_upload(
     (status = 404, description = "There is no such upload", body = Problem),
     (status = "default", description = "An error", body = Problem),
 ))]
-pub(super) async fn show_upload(State(app): State<App>, Name(id): Name<Id>) -> Answer<Json<Upload>> {
-    app.work(move |store| store.upload(id)).await.map(Json)
+pub(super) async fn show_upload(
+    State(app): State<App>,
+    Caller(client): Caller,
+    Name(id): Name<Id>,
+) -> Answer<Json<Upload>> {
+    app.work(move |store| store.upload(&client, id)).await.map(Json)
 }
 
 /// Remove an upload; the file of a complete one stays
@@ -65,8 +70,12 @@ pub(super) async fn show_upload(State(app): State<App>, Name(id): Name<Id>) -> A
     (status = 409, description = "Its bytes are being written or checked", body = Problem),
     (status = "default", description = "An error", body = Problem),
 ))]
-pub(super) async fn delete_upload(State(app): State<App>, Name(id): Name<Id>) -> Answer<StatusCode> {
-    app.work(move |store| store.delete_upload(id)).await.map(|()| StatusCode::NO_CONTENT)
+pub(super) async fn delete_upload(
+    State(app): State<App>,
+    Caller(client): Caller,
+    Name(id): Name<Id>,
+) -> Answer<StatusCode> {
+    app.work(move |store| store.delete_upload(&client, id)).await.map(|()| StatusCode::NO_CONTENT)
 }
 
 #[derive(Deserialize, IntoParams)]
@@ -96,16 +105,18 @@ pub(super) struct Place {
 ))]
 pub(super) async fn send_chunk(
     State(app): State<App>,
+    Caller(client): Caller,
     Name(id): Name<Id>,
     Parameters(Place { offset, sha256 }): Parameters<Place>,
     request: Request,
 ) -> Answer<Json<Upload>> {
     check_type(request.headers(), BYTES)?;
-    app.work(move |store| store.upload(id)).await?;
+    let whose = client.clone();
+    app.work(move |store| store.upload(&whose, id)).await?;
     let most = usize::try_from(app.store.limits().chunk_bytes).unwrap_or(usize::MAX);
+    let _in_memory = app.bodies.acquire().await;
     let chunk = bounded(request, most).await?;
-    // Only now: a body that comes slowly, or never ends, would hold the place of others. What arrives meanwhile is
-    // bounded by the number of connections.
+    // Only now: a body that comes slowly, or never ends, would hold the place of others.
     let _place = app.chunks.acquire().await;
-    app.work(move |store| store.append(id, offset, sha256, &chunk)).await.map(Json)
+    app.work(move |store| store.append(&client, id, offset, Chunk { bytes: &chunk, sha256 })).await.map(Json)
 }

@@ -4,7 +4,8 @@
 //! DIR/limbwise-server.json        whose directory this is, and its version
 //! DIR/lock                        held while a server runs
 //! DIR/uploads/<id>/record.json    with data: the bytes received so far, and perhaps some that nobody was promised
-//! DIR/files/<sha256>              whole files, never changed
+//! DIR/files/<sha256>              whole files, never changed: those of the client without a name
+//! DIR/clients/<name>/<sha256>     those of a client with a name
 //! DIR/jobs/<id>/record.json       with work/: the engine's checkpoints, and results/: what it is writing
 //! ```
 //!
@@ -12,23 +13,30 @@
 //! bytes of chunks are written, and files hashed, outside of it. What is to be done next is not kept anywhere: it
 //! follows from the state, so a restart needs no list of it.
 
+mod census;
 mod files;
 mod jobs;
 mod plans;
+mod runs;
 mod uploads;
 
+pub use census::Census;
 pub use files::FileRecord;
 pub use jobs::{Job, JobRequest, JobResult, JobState, Progress};
-pub use uploads::{NewUpload, Upload, UploadState};
+pub use uploads::{Chunk, NewUpload, Upload, UploadState};
 
 use crate::{
+    client::ClientName,
     disk::{RUBBISH, make_folder, write_record},
     engine::Engine,
-    id::{FileId, Id},
+    id::Id,
     limits::Limits,
+    metrics::Metrics,
     refusal::{Cause, Denied, Refusal, StartError},
 };
+use files::Files;
 use jobs::JobEntry;
+use runs::Turns;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use std::{
     collections::BTreeMap,
@@ -44,6 +52,7 @@ pub struct Store {
     root: PathBuf,
     limits: Limits,
     engine: Arc<dyn Engine>,
+    metrics: Metrics,
     state: Mutex<State>,
     changed: Condvar,
     /// Its lock ends with the process, however that ends.
@@ -53,10 +62,11 @@ pub struct Store {
 #[derive(Default)]
 struct State {
     uploads: BTreeMap<Id, UploadEntry>,
-    files: BTreeMap<FileId, FileRecord>,
+    files: Files,
     jobs: BTreeMap<Id, JobEntry>,
     /// The number of the next upload or job.
     number: u64,
+    turns: Turns,
     closing: bool,
 }
 
@@ -67,7 +77,9 @@ struct Mark {
 }
 
 const MARK: &str = "limbwise-server.json";
-const VERSION: u32 = 1;
+/// Version 1 had no clients: what it left is the default client's. An older server must not open what clients with names
+/// have, for it would show it to everyone.
+const VERSION: u32 = 2;
 const RECORD: &str = "record.json";
 
 impl Store {
@@ -78,6 +90,7 @@ impl Store {
             root: root.to_owned(),
             limits,
             engine,
+            metrics: Metrics::default(),
             state: Mutex::default(),
             changed: Condvar::new(),
             _lock: lock,
@@ -100,9 +113,13 @@ impl Store {
         &self.engine
     }
 
-    /// Bytes of all files, and what is promised to open uploads and jobs.
-    pub fn used_bytes(&self) -> u64 {
-        self.state().used_bytes()
+    pub fn metrics(&self) -> &Metrics {
+        &self.metrics
+    }
+
+    /// Bytes of a client's files, and what is promised to its open uploads and jobs.
+    pub fn used_bytes(&self, client: &ClientName) -> u64 {
+        self.state().used_bytes(|whose| whose == client)
     }
 
     /// No more work is handed out, plans are ended, and running jobs are asked to stop; their checkpoints stay.
@@ -160,22 +177,31 @@ impl State {
         self.number - 1
     }
 
-    fn used_bytes(&self) -> u64 {
-        let files = self.files.values().map(|file| file.bytes);
-        let uploads = self.uploads.values().map(UploadEntry::reserved_bytes);
-        files.chain(uploads).chain(self.jobs.values().map(JobEntry::reserved_bytes)).sum()
+    /// Bytes of files, and what is promised to open uploads and jobs, of some clients.
+    fn used_bytes(&self, counts: impl Fn(&ClientName) -> bool) -> u64 {
+        let files = self.files.all().filter(|(client, _)| counts(client)).map(|(_, file)| file.bytes);
+        let uploads = self.uploads.values().filter(|upload| counts(&upload.record.client));
+        let jobs = self.jobs.values().filter(|job| counts(&job.record.client));
+        files.chain(uploads.map(UploadEntry::reserved_bytes)).chain(jobs.map(JobEntry::reserved_bytes)).sum()
     }
 
-    /// Refuses what would lead over the limit of all bytes together.
-    fn room_for(&self, bytes: u64, limits: &Limits) -> Result<(), Refusal> {
-        let used = self.used_bytes();
-        if used.saturating_add(bytes) <= limits.total_bytes {
-            return Ok(());
+    /// Refuses what would lead over a client's bytes, or over the limit of all bytes together. How much others have is
+    /// not said.
+    fn room_for(&self, client: &ClientName, bytes: u64, limits: &Limits) -> Result<(), Refusal> {
+        let (own, all) = (self.used_bytes(|whose| whose == client), self.used_bytes(|_| true));
+        let most = limits.client_bytes.min(limits.total_bytes);
+        if own.saturating_add(bytes) > most {
+            let got = format!("{bytes} bytes, with {own} in use or promised");
+            let wanted = format!("at most {most} bytes together (client_bytes and total_bytes)");
+            let next = "delete files, uploads or jobs that are no longer needed, or start the server with a larger --total or --client-total";
+            return Err(Refusal::new("there is no room for it", got, wanted, next));
         }
-        let got = format!("{bytes} bytes, with {used} in use or promised");
-        let wanted = format!("at most {} bytes together (total_bytes)", limits.total_bytes);
-        let next = "delete files, uploads or jobs that are no longer needed, or start the server with a larger --total";
-        Err(Refusal::new("there is no room for it", got, wanted, next))
+        if all.saturating_add(bytes) > limits.total_bytes {
+            let wanted = format!("at most {} bytes of all clients together (total_bytes)", limits.total_bytes);
+            let next = "try again later, or start the server with a larger --total";
+            return Err(Refusal::new("the server has no room for it", format!("{bytes} bytes"), wanted, next));
+        }
+        Ok(())
     }
 }
 
@@ -195,9 +221,12 @@ fn claim(root: &Path) -> Result<File, StartError> {
     }
     if mark.exists() {
         let Mark { version } = read_record(&mark)?;
-        if version != VERSION {
-            let cause = format!("version {version}, wanted {VERSION}");
+        if !(1..=VERSION).contains(&version) {
+            let cause = format!("version {version}, wanted 1 to {VERSION}");
             return Err(StartError::Damaged { path: mark, cause });
+        }
+        if version < VERSION {
+            write_record(&mark, &Mark { version: VERSION }).map_err(StartError::system(&name))?;
         }
     } else {
         write_record(&mark, &Mark { version: VERSION }).map_err(StartError::system(&name))?;

@@ -1,11 +1,9 @@
 //! Plans of jobs. Each attempt is counted before it starts and stopped when nobody wants it; its result is checked
 //! against the limits.
 
-use super::{
-    State, Store,
-    jobs::{JobState, first_in},
-};
+use super::{State, Store, jobs::JobState, runs::first_in};
 use crate::{
+    client::ClientName,
     engine::{Failure, JobFiles, JobPlan},
     id::Id,
     limits::{ATTEMPTS, Limits},
@@ -33,7 +31,9 @@ impl Store {
     /// The next job to be planned; waits for one. None when the store is closing.
     pub(crate) fn next_plan(&self) -> Option<Planning> {
         self.wait_for(|state| {
-            let id = first_in(state, JobState::Planning)?.id;
+            let next = first_in(state, JobState::Planning)?;
+            let (id, client) = (next.id, next.client.clone());
+            state.turns.serve(JobState::Planning, client);
             let stop = Arc::new(AtomicBool::new(false));
             state.jobs.get_mut(&id)?.planner = Some(stop.clone());
             Some(Planning { id, stop })
@@ -64,7 +64,8 @@ impl Store {
     pub(crate) fn planned(&self, planning: &Planning, outcome: Result<JobPlan, Failure>) -> Result<(), Denied> {
         let (limits, mut state) = (self.limits, self.state());
         // With the lock that writes it down: what two planners admit together must have room together.
-        let fits = outcome.as_ref().map_or(Ok(()), |plan| fits(plan, &state, &limits));
+        let client = state.jobs.get(&planning.id).map(|job| job.record.client.clone()).unwrap_or_default();
+        let fits = outcome.as_ref().map_or(Ok(()), |plan| fits(plan, (&state, &client), &limits));
         let changed = self.change_job_in(&mut state, planning.id, |job| {
             if job.state != JobState::Planning {
                 return; // canceled meanwhile
@@ -95,9 +96,9 @@ impl Store {
 }
 
 /// Compares a plan with the limits, and with what is left.
-fn fits(plan: &JobPlan, state: &State, limits: &Limits) -> Result<(), Refusal> {
+fn fits(plan: &JobPlan, (state, client): (&State, &ClientName), limits: &Limits) -> Result<(), Refusal> {
     within(plan, limits)?;
-    state.room_for(plan.disk_bytes, limits)
+    state.room_for(client, plan.disk_bytes, limits)
 }
 
 fn within(plan: &JobPlan, limits: &Limits) -> Result<(), Refusal> {

@@ -2,10 +2,11 @@
 
 use super::{
     RECORD, State, Store, absent,
-    files::{FileRecord, hash},
+    files::{FileRecord, Files, hash},
     head,
 };
 use crate::{
+    client::ClientName,
     disk::{make_folder, remove_folder, write_record},
     engine::{FileKind, HEAD_BYTES},
     id::{FileId, Id},
@@ -36,6 +37,9 @@ pub struct NewUpload {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Upload {
     pub id: Id,
+    /// Whose it is.
+    #[serde(default)]
+    pub client: ClientName,
     /// Its place in the order of uploads and jobs.
     pub number: u64,
     pub bytes: u64,
@@ -90,6 +94,21 @@ impl UploadEntry {
     }
 }
 
+/// A part of a file, with the digest that its sender gave.
+#[derive(Clone, Copy, Debug)]
+pub struct Chunk<'a> {
+    pub bytes: &'a [u8],
+    pub sha256: FileId,
+}
+
+impl State {
+    /// A client's upload; one of others is not there.
+    fn upload_of(&self, client: &ClientName, id: Id) -> Result<&UploadEntry, Denied> {
+        let theirs = self.uploads.get(&id).filter(|entry| entry.record.client == *client);
+        theirs.ok_or_else(|| absent("upload", id))
+    }
+}
+
 /// The one who writes: whoever drops it lets others in again.
 struct Busy<'a>(&'a Store, Id);
 
@@ -106,48 +125,61 @@ impl Drop for Busy<'_> {
 const DATA: &str = "data";
 
 impl Store {
-    /// All uploads, the oldest first.
-    pub fn uploads(&self) -> Vec<Upload> {
-        let mut all: Vec<Upload> = self.state().uploads.values().map(|entry| entry.record.clone()).collect();
+    /// A client's uploads, the oldest first.
+    pub fn uploads(&self, client: &ClientName) -> Vec<Upload> {
+        let state = self.state();
+        let theirs = state.uploads.values().map(|entry| &entry.record).filter(|upload| upload.client == *client);
+        let mut all: Vec<Upload> = theirs.cloned().collect();
         all.sort_by_key(|upload| upload.number);
         all
     }
 
-    /// An upload.
+    /// An upload of a client.
     ///
     /// # Errors
     /// [`Cause::Absent`].
-    pub fn upload(&self, id: Id) -> Result<Upload, Denied> {
-        let state = self.state();
-        state.uploads.get(&id).map(|entry| entry.record.clone()).ok_or_else(|| absent("upload", id))
+    pub fn upload(&self, client: &ClientName, id: Id) -> Result<Upload, Denied> {
+        self.state().upload_of(client, id).map(|entry| entry.record.clone())
     }
 
-    /// Begins an upload. If the server has the file already, the upload is complete at once.
+    /// An upload, whoever's.
+    fn any_upload(&self, id: Id) -> Result<Upload, Denied> {
+        self.state().uploads.get(&id).map(|entry| entry.record.clone()).ok_or_else(|| absent("upload", id))
+    }
+
+    /// Begins an upload. If the client has the file here already, the upload is complete at once.
     ///
     /// # Errors
     /// What the limits refuse; the system's.
-    pub fn begin_upload(&self, new: NewUpload) -> Result<Upload, Denied> {
+    pub fn begin_upload(&self, client: &ClientName, new: NewUpload) -> Result<Upload, Denied> {
         let NewUpload { bytes, sha256 } = new;
         let mut state = self.state();
-        let there = state.files.get(&sha256).cloned();
-        self.admit(&state, new, there.as_ref())?;
+        let there = state.files.of(client).get(&sha256).cloned();
+        self.admit(&state, client, new, there.as_ref())?;
         let (received, upload_state) = match there {
             Some(_) => (bytes, UploadState::Complete),
             None => (0, UploadState::Receiving),
         };
         let (id, number, kind) = (Id::random(), state.next_number(), there.map(|file| file.kind));
-        let record = Upload { id, number, bytes, sha256, received, state: upload_state, kind, refusal: None };
+        let client = client.clone();
+        let record = Upload { id, client, number, bytes, sha256, received, state: upload_state, kind, refusal: None };
         make_folder(&self.upload_folder(id))?;
         if received == 0 {
             File::create(self.data_path(id))?.sync_all()?;
         }
         write_record(&self.upload_folder(id).join(RECORD), &record)?;
         state.uploads.insert(id, UploadEntry { record: record.clone(), busy: false });
-        self.forget_old_uploads(&mut state)?;
+        self.forget_old_uploads(&mut state, &record.client)?;
         Ok(record)
     }
 
-    fn admit(&self, state: &State, new: NewUpload, there: Option<&FileRecord>) -> Result<(), Denied> {
+    fn admit(
+        &self,
+        state: &State,
+        client: &ClientName,
+        new: NewUpload,
+        there: Option<&FileRecord>,
+    ) -> Result<(), Denied> {
         let limits = &self.limits;
         let over = |what: &str, got: u64, most: u64, next: &str| {
             Err(Refusal::new(what, format!("{got} bytes"), format!("1 to {most} bytes"), next))
@@ -169,34 +201,34 @@ impl Store {
             let refused = over("the file is too large", new.bytes, limits.upload_bytes, next);
             return refused.map_err(|refusal| refusal.because(Cause::TooLarge));
         }
-        let open = state.uploads.values().filter(|entry| !entry.record.ended()).count();
-        for (what, got, most) in
-            [("open uploads", open, limits.open_uploads), ("files", state.files.len(), limits.files)]
-        {
+        let open = |entry: &&UploadEntry| !entry.record.ended() && entry.record.client == *client;
+        let (open, files) = (state.uploads.values().filter(open).count(), state.files.of(client).len());
+        for (what, got, most) in [("open uploads", open, limits.open_uploads), ("files", files, limits.files)] {
             if got >= most {
                 let (what, wanted) = (format!("too many {what}"), format!("at most {most}"));
                 return Err(Refusal::new(what, got, wanted, "finish or delete some").because(Cause::TooMany));
             }
         }
-        state.room_for(new.bytes, limits).map_err(|refusal| refusal.because(Cause::TooLarge))
+        state.room_for(client, new.bytes, limits).map_err(|refusal| refusal.because(Cause::TooLarge))
     }
 
     /// Adds a chunk, which must begin where the last one ended. When this returns, its bytes are on the disk.
     ///
     /// # Errors
     /// [`Cause::Conflict`] out of order; [`Cause::Unfit`] for wrong bytes, or a file that must not be here; the system's.
-    pub fn append(&self, id: Id, offset: u64, sha256: FileId, chunk: &[u8]) -> Result<Upload, Denied> {
+    pub fn append(&self, client: &ClientName, id: Id, offset: u64, chunk: Chunk<'_>) -> Result<Upload, Denied> {
+        let Chunk { bytes: chunk, sha256 } = chunk;
         let got = FileId::of(chunk);
         if got != sha256 {
             let next = "send the chunk again: it was changed on its way, or the digest is not the chunk's";
             let (what, wanted) = ("the chunk's bytes do not have its digest", format!("{sha256}, as the request says"));
             return Err(Refusal::new(what, got, wanted, next).because(Cause::Unfit));
         }
-        let end = self.take_turn(id, offset, chunk.len() as u64)?;
+        let end = self.take_turn(client, id, offset, chunk.len() as u64)?;
         let _busy = Busy(self, id);
         let data = self.data_path(id);
         // As soon as it can be known what the file is, and before more of it is written: it may be a secret key.
-        let telling = offset < HEAD_BYTES as u64 && (end >= HEAD_BYTES as u64 || end == self.upload(id)?.bytes);
+        let telling = offset < HEAD_BYTES as u64 && (end >= HEAD_BYTES as u64 || end == self.any_upload(id)?.bytes);
         let kind = if telling { Some(self.engine.recognize(&extended_head(&data, offset, chunk)?)) } else { None };
         match kind.transpose() {
             Ok(kind) => {
@@ -217,8 +249,9 @@ impl Store {
     }
 
     /// Whether a chunk is next; if so, it is the only one until [`Busy`] ends. Gives the offset after it.
-    fn take_turn(&self, id: Id, offset: u64, length: u64) -> Result<u64, Denied> {
+    fn take_turn(&self, client: &ClientName, id: Id, offset: u64, length: u64) -> Result<u64, Denied> {
         let mut state = self.state();
+        state.upload_of(client, id)?;
         let entry = state.uploads.get_mut(&id).ok_or_else(|| absent("upload", id))?;
         let record = &entry.record;
         let conflict = |what: &str, got: String, wanted: String, next: &str| {
@@ -252,9 +285,9 @@ impl Store {
     ///
     /// # Errors
     /// [`Cause::Absent`]; [`Cause::Conflict`] while its bytes are written or checked; the system's.
-    pub fn delete_upload(&self, id: Id) -> Result<(), Denied> {
+    pub fn delete_upload(&self, client: &ClientName, id: Id) -> Result<(), Denied> {
         let mut state = self.state();
-        let entry = state.uploads.get(&id).ok_or_else(|| absent("upload", id))?;
+        let entry = state.upload_of(client, id)?;
         if entry.busy || entry.record.state == UploadState::Checking {
             let (got, wanted) = (entry.record.state, "an upload that nothing is done with");
             let next = "try again when the chunk is written or the check is over";
@@ -286,7 +319,7 @@ impl Store {
     }
 
     fn check_data(&self, id: Id) -> Result<(), Denied> {
-        let (Upload { sha256, .. }, data) = (self.upload(id)?, self.data_path(id));
+        let (Upload { sha256, client, .. }, data) = (self.any_upload(id)?, self.data_path(id));
         let Some((got, bytes)) = hash(&data, || self.state().closing)? else { return Ok(()) };
         if got != sha256 {
             let (what, wanted) = ("the file's bytes do not have the announced digest", format!("{sha256}"));
@@ -294,9 +327,9 @@ impl Store {
             return Err(Refusal::new(what, got, wanted, next).because(Cause::Unfit));
         }
         let kind = self.engine.recognize(&head(&data)?).map_err(|refusal| refusal.because(Cause::Unfit))?;
-        self.adopt(&mut self.state(), &data, FileRecord { id: sha256, bytes, kind: kind.clone() })?;
+        self.adopt(&mut self.state(), &client, &data, FileRecord { id: sha256, bytes, kind: kind.clone() })?;
         self.change_upload(id, |record| (record.state, record.kind) = (UploadState::Complete, Some(kind)))?;
-        self.forget_old_uploads(&mut self.state())?;
+        self.forget_old_uploads(&mut self.state(), &client)?;
         Ok(())
     }
 
@@ -322,9 +355,10 @@ impl Store {
         Ok(record)
     }
 
-    /// Removes the oldest of the uploads that have ended, if there are many.
-    fn forget_old_uploads(&self, state: &mut State) -> io::Result<()> {
-        let ended = state.uploads.values().filter(|entry| entry.record.ended() && !entry.busy);
+    /// Removes the oldest of a client's uploads that have ended, if there are many.
+    fn forget_old_uploads(&self, state: &mut State, client: &ClientName) -> io::Result<()> {
+        let theirs = |entry: &&UploadEntry| entry.record.client == *client && entry.record.ended() && !entry.busy;
+        let ended = state.uploads.values().filter(theirs);
         let mut ended: Vec<(u64, Id)> = ended.map(|entry| (entry.record.number, entry.record.id)).collect();
         ended.sort_unstable();
         let many = ended.len().saturating_sub(ENDED_UPLOADS);
@@ -336,10 +370,7 @@ impl Store {
     }
 
     /// Takes up uploads. Bytes that were written and not promised are cut off, to be sent again.
-    pub(super) fn load_uploads(
-        &self,
-        files: &BTreeMap<FileId, FileRecord>,
-    ) -> Result<BTreeMap<Id, UploadEntry>, StartError> {
+    pub(super) fn load_uploads(&self, files: &Files) -> Result<BTreeMap<Id, UploadEntry>, StartError> {
         let mut uploads = BTreeMap::new();
         for (id, mut record) in self.load_records::<Upload>("uploads")? {
             let data = self.data_path(id);
@@ -355,7 +386,7 @@ impl Store {
                     file.set_len(record.received).and_then(|()| file.sync_all()).map_err(named())?;
                 }
                 // Killed after the file was taken in and before the record said so.
-                UploadState::Checking if !data.exists() && files.contains_key(&record.sha256) => {
+                UploadState::Checking if !data.exists() && files.of(&record.client).contains_key(&record.sha256) => {
                     record.state = UploadState::Complete;
                     write_record(&self.upload_folder(id).join(RECORD), &record).map_err(named())?;
                 }

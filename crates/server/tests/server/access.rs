@@ -43,7 +43,8 @@ fn without_a_token_only_this_machine_is_answered() {
     let wish = Wish::new("host");
     let store = Arc::new(wish.store().unwrap());
     let bind = |address: &str, access| {
-        Server::bind(address.parse().unwrap(), access, store.clone(), Arc::new(|_| {})).map(|server| server.address())
+        Server::bind(address.parse().unwrap(), access, None, store.clone(), Arc::new(|_| {}))
+            .map(|server| server.address())
     };
     for address in ["0.0.0.0:0", "192.0.2.1:0", "[::]:0"] {
         assert!(matches!(bind(address, Access::this_machine()), Err(StartError::Open { .. })), "{address}");
@@ -76,9 +77,11 @@ fn tokens_are_kept_secret_and_long() {
     let path = wish.token_file.clone().unwrap();
     Access::from_file(&path).unwrap();
     let refused = || Access::from_file(&path).unwrap_err().to_string();
-    for (text, words) in
-        [("short", "5 characters; wanted 32 to 1000"), ("", "0 characters"), (&"a b".repeat(20), "without spaces")]
-    {
+    for (text, words) in [
+        ("short", "5 characters; wanted 32 to 1000"),
+        ("", "0 characters"),
+        (&"a b".repeat(20), "got 21 words; wanted two"),
+    ] {
         fs::write(&path, text).unwrap();
         assert!(refused().contains(words), "{}", refused());
     }

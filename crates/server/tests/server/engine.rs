@@ -18,6 +18,8 @@ pub(crate) struct Chain {
     pub(crate) trace: PathBuf,
     /// The same for plans: "begun", and how they ended if they did not give a plan.
     pub(crate) plans: PathBuf,
+    /// What it was told of memory that it keeps: "shrink 7000", "forget NAME".
+    pub(crate) kept: PathBuf,
 }
 
 /// What a program's file says after its first word.
@@ -40,6 +42,8 @@ struct Program {
     plan_aborts: bool,
     /// Planning ends as if from outside.
     plan_is_killed: bool,
+    /// The name of its steps, and why it fails.
+    said: String,
 }
 
 impl Default for Program {
@@ -59,6 +63,7 @@ impl Default for Program {
             plan_ms,
             plan_aborts,
             plan_is_killed,
+            said: "link".into(),
         }
     }
 }
@@ -94,7 +99,7 @@ impl Engine for Chain {
     }
 
     fn plan(&self, files: &JobFiles, budget: PlanBudget, stopped: &dyn Fn() -> bool) -> Result<JobPlan, Failure> {
-        let Program { memory_bytes, seconds, disk_bytes, plan_ms, plan_aborts, plan_is_killed, .. } =
+        let Program { memory_bytes, seconds, disk_bytes, plan_ms, plan_aborts, plan_is_killed, steps, .. } =
             program(files).map_err(Failure::Refused)?;
         note(&self.plans, "begun");
         if plan_aborts {
@@ -115,7 +120,7 @@ impl Engine for Chain {
         if plan_is_killed {
             return Err(Failure::Ended(Refusal::text("asked to be killed")));
         }
-        Ok(JobPlan { memory_bytes, seconds, disk_bytes })
+        Ok(JobPlan { memory_bytes, seconds, disk_bytes, levels: Some(steps) })
     }
 
     fn run(&self, files: &JobFiles, work: &Path, results: &Path, watch: &dyn Watch) -> Result<Vec<Output>, Failure> {
@@ -127,7 +132,7 @@ impl Engine for Chain {
             if watch.stopped() {
                 return Err(Failure::Stopped);
             }
-            watch.step("link", state.step, program.steps);
+            watch.step(&program.said, state.step, program.steps);
             note(&self.trace, &state.step.to_string());
             let at = |step: Option<usize>| step == Some(state.step);
             assert!(!at(program.panic_at), "asked to panic");
@@ -135,7 +140,7 @@ impl Engine for Chain {
                 std::process::abort();
             }
             if at(program.fail_at) {
-                return Err(Failure::Refused(Refusal::text("asked to fail")));
+                return Err(Failure::Refused(Refusal::text(format!("asked to fail: {}", program.said))));
             }
             sleep(Duration::from_millis(program.pause_ms));
             let mut bytes = state.digest.into_bytes();
@@ -148,5 +153,14 @@ impl Engine for Chain {
         let path = results.join("result");
         fs::write(&path, format!("CIPHERTEXT {}", state.digest)).unwrap();
         Ok(vec![Output { name: "digest".into(), path }])
+    }
+
+    fn shrink(&self, most_bytes: u64, _: &JobFiles) {
+        note(&self.kept, &format!("shrink {most_bytes}"));
+    }
+
+    fn forget(&self, file: &Path) {
+        assert!(file.exists(), "it is forgotten before it is removed");
+        note(&self.kept, &format!("forget {}", file.file_name().unwrap().display()));
     }
 }

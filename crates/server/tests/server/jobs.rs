@@ -20,7 +20,7 @@ fn a_job_goes_from_its_plan_to_its_results() {
     let id = client.submit(&json!({"steps": 3, "memory_bytes": 5000, "seconds": 2.5}));
     let job = client.wait(&id);
     assert_eq!(job["state"], "done", "{job}");
-    assert_eq!(job["plan"], json!({"memory_bytes": 5000, "seconds": 2.5, "disk_bytes": 1000}));
+    assert_eq!(job["plan"], json!({"memory_bytes": 5000, "seconds": 2.5, "disk_bytes": 1000, "levels": 3}));
     assert_eq!(job["results"][0]["name"], "digest");
     let mut digest = String::new();
     for _ in 0..3 {
@@ -69,7 +69,7 @@ fn failures_are_told_and_others_go_on() {
     let server = wish.start();
     let client = &server.client;
     let failing = client.wait(&client.submit(&json!({"fail_at": 1})));
-    assert_eq!((&failing["state"], &failing["refusal"]["what"]), (&json!("failed"), &json!("asked to fail")));
+    assert_eq!((&failing["state"], &failing["refusal"]["what"]), (&json!("failed"), &json!("asked to fail: link")));
     let panicking = client.wait(&client.submit(&json!({"panic_at": 1})));
     assert_eq!(panicking["state"], "failed");
     assert!(panicking["refusal"].to_string().contains("a bug in limbwise"), "{panicking}");
@@ -133,6 +133,27 @@ fn several_jobs_run_together_as_far_as_memory_goes() {
     assert_eq!([state(0), state(1), state(2)], ["running", "running", "queued"], "8000 of 10000 bytes are taken");
     client.post(&format!("/v1/jobs/{}/cancel", ids[0]), &json!({})).expect(200);
     client.until(&format!("/v1/jobs/{}", ids[2]), |job| job["state"] == "running");
+    drop(server);
+    clean(&wish.root);
+}
+
+#[test]
+fn what_an_engine_keeps_makes_room_for_jobs() {
+    let wish = Wish { running_jobs: 2, ..Wish::new("kept") };
+    let server = wish.start();
+    let client = &server.client;
+    let first = client.submit(&json!({"memory_bytes": 3000, "steps": 1000, "pause_ms": 20}));
+    client.until(&format!("/v1/jobs/{first}"), |job| job["state"] == "running");
+    let second = client.submit(&json!({"memory_bytes": 6500, "steps": 1}));
+    client.wait(&second);
+    // Of 10 000 bytes: beside the first; beside both.
+    assert_eq!(wish.kept(), ["shrink 7000", "shrink 500"]);
+    let keys = FileId::of(b"KEYS");
+    client.delete(&format!("/v1/files/{keys}")).refused(409, "a job needs this file");
+    client.send(&format!("POST /v1/jobs/{first}/cancel"), None, &[]).expect(200);
+    client.wait(&first);
+    assert_eq!(client.delete(&format!("/v1/files/{keys}")).status, 204);
+    assert_eq!(wish.kept()[2..], [format!("forget {keys}")]);
     drop(server);
     clean(&wish.root);
 }

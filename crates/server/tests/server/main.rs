@@ -5,11 +5,14 @@
 
 mod access;
 mod client;
+mod clients;
 mod engine;
 mod jobs;
 mod openapi;
+mod page;
 mod plans;
 mod process;
 mod restart;
 mod strict;
+mod tls;
 mod uploads;

@@ -35,5 +35,5 @@ fn every_operation_is_described() {
             assert_eq!(named, places, "{method} {path}");
         }
     }
-    assert_eq!(names.len(), 17);
+    assert_eq!(names.len(), 19);
 }

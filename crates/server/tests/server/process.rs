@@ -1,7 +1,7 @@
 //! A server in a process of its own: this test binary, started again to run one test that is the server.
 
 use crate::{client::Client, engine::Chain};
-use limbwise_server::{Access, Limits, Server, Store, workers::Log};
+use limbwise_server::{Access, Limits, Server, Store, Tls, workers::Log};
 use serde::{Deserialize, Serialize};
 use std::{
     fs,
@@ -25,12 +25,16 @@ pub(crate) struct Wish {
     pub(crate) root: PathBuf,
     pub(crate) bind: SocketAddr,
     pub(crate) token_file: Option<PathBuf>,
+    /// Certificate and key.
+    pub(crate) tls: Option<[PathBuf; 2]>,
     pub(crate) memory_bytes: u64,
     pub(crate) job_seconds: u64,
     pub(crate) plan_seconds: u64,
     pub(crate) running_jobs: usize,
     pub(crate) upload_bytes: u64,
     pub(crate) total_bytes: u64,
+    pub(crate) client_bytes: u64,
+    pub(crate) client_jobs: usize,
     pub(crate) open_uploads: usize,
     pub(crate) jobs: usize,
     pub(crate) request_seconds: u64,
@@ -49,12 +53,15 @@ impl Wish {
             root,
             bind: ([127, 0, 0, 1], 0).into(),
             token_file: None,
+            tls: None,
             memory_bytes: 10_000,
             job_seconds: 100,
             plan_seconds: 1000,
             running_jobs: 1,
             upload_bytes: 100_000,
             total_bytes: 200_000,
+            client_bytes: 200_000,
+            client_jobs: 4,
             open_uploads: 4,
             jobs: 4,
             request_seconds: 20,
@@ -70,6 +77,12 @@ impl Wish {
     pub(crate) fn trace(&self) -> Vec<usize> {
         let text = fs::read_to_string(self.root.join("trace")).unwrap_or_default();
         text.lines().map(|line| line.parse().unwrap()).collect()
+    }
+
+    /// What the engine was told of memory that it keeps.
+    pub(crate) fn kept(&self) -> Vec<String> {
+        let text = fs::read_to_string(self.root.join("kept")).unwrap_or_default();
+        text.lines().map(Into::into).collect()
     }
 
     /// How plans began and were stopped so far.
@@ -96,6 +109,8 @@ impl Wish {
             upload_bytes: self.upload_bytes,
             chunk_bytes: 10_000,
             total_bytes: self.total_bytes,
+            client_bytes: self.client_bytes,
+            client_jobs: self.client_jobs,
             open_uploads: self.open_uploads,
             jobs: self.jobs,
             request_seconds: self.request_seconds,
@@ -107,7 +122,11 @@ impl Wish {
         Store::open(
             &self.state(),
             self.limits(),
-            Arc::new(Chain { trace: self.root.join("trace"), plans: self.root.join("plans") }),
+            Arc::new(Chain {
+                trace: self.root.join("trace"),
+                plans: self.root.join("plans"),
+                kept: self.root.join("kept"),
+            }),
         )
     }
 
@@ -121,7 +140,9 @@ impl Wish {
         let line =
             lines.by_ref().map_while(Result::ok).find_map(|line| Some(line.split_once("listening on ")?.1.to_owned()));
         let address = line.expect("the server starts").parse().unwrap();
-        let token = self.token_file.as_ref().map(|path| fs::read_to_string(path).unwrap());
+        let tokens = self.token_file.as_ref().map(|path| fs::read_to_string(path).unwrap());
+        // The first of several.
+        let token = tokens.map(|text| text.lines().next().unwrap().split(' ').next_back().unwrap().to_owned());
         Running { child, client: Client { address, token }, _out: lines }
     }
 }
@@ -173,8 +194,9 @@ fn the_server() {
     let wish: Wish = serde_json::from_str(&wish).unwrap();
     let store = Arc::new(wish.store().unwrap());
     let access = wish.token_file.as_ref().map_or(Access::this_machine(), |path| Access::from_file(path).unwrap());
+    let tls = wish.tls.as_ref().map(|[cert, key]| Tls::from_files(cert, key).unwrap());
     let log: Log = Arc::new(|_| {});
-    let server = Server::bind(wish.bind, access, store, log).unwrap();
+    let server = Server::bind(wish.bind, access, tls, store, log).unwrap();
     say(&format!("listening on {}\n", server.address()));
     assert!(server.run(Duration::from_secs(wish.grace_seconds)).unwrap(), "all jobs end in time");
 }

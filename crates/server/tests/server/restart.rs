@@ -176,8 +176,8 @@ fn a_directory_has_one_server_and_nothing_else() {
     assert_eq!(path, record.join("record.json"));
     fs::remove_dir_all(record).unwrap();
     drop(wish.store().unwrap());
-    fs::write(wish.state().join("limbwise-server.json"), "{\"version\": 2}").unwrap();
-    assert!(wish.store().err().unwrap().to_string().contains("version 2, wanted 1"));
+    fs::write(wish.state().join("limbwise-server.json"), "{\"version\": 3}").unwrap();
+    assert!(wish.store().err().unwrap().to_string().contains("version 3, wanted 1 to 2"));
     fs::remove_file(wish.state().join("limbwise-server.json")).unwrap();
     assert!(matches!(wish.store().err(), Some(StartError::NotOurs { .. })), "there are files of someone else");
     clean(&wish.root);
