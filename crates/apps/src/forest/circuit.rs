@@ -11,7 +11,6 @@ use super::{
     skeleton::{Cut, Node, Tree},
 };
 use limbwise::tfhe::{TfheParams, noise};
-use limbwise_math::tail::log2_two_sided;
 use std::{collections::BTreeMap, ops::Range};
 
 /// A sum of bits, and the leaves of its outcomes.
@@ -101,21 +100,13 @@ impl Room<'_> {
 
     /// Most results that are added, so that a sum is read wrongly as rarely as a bootstrapping fails.
     fn added(&self) -> usize {
-        let fits = |count: usize| log2_misread(self.0, count as f64) <= self.promised();
+        let fits = |count: usize| noise::log2_misread(self.0.literal(), count as f64) <= self.promised();
         let mut most = 1;
         while most < 1 << 20 && fits(2 * most) {
             most *= 2;
         }
         (most..2 * most).rev().find(|&count| fits(count)).unwrap_or(1)
     }
-}
-
-/// log₂ of the probability that a message of a squared norm is decrypted wrongly: half the distance of messages stands
-/// against its deviation.
-#[must_use]
-pub fn log2_misread(params: &TfheParams, norm_squared: f64) -> f64 {
-    let half = (-f64::from(params.literal().message_bits + 2)).exp2();
-    log2_two_sided(half / (norm_squared * noise::nominal(params.literal())).sqrt())
 }
 
 impl Circuit {

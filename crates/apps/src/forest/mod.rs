@@ -21,7 +21,7 @@ pub mod skeleton;
 
 pub use circuit::Circuit;
 pub use client::ForestClient;
-pub use encrypted::Program;
+pub use encrypted::Inference;
 pub use ensemble::Ensemble;
 pub use error::ForestError;
 pub use quantize::{Forest, Grid};

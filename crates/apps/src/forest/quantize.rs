@@ -91,14 +91,16 @@ impl Forest {
         if ensemble.features != skeleton.features || ensemble.task.outputs() != skeleton.task.outputs() {
             return Err(other());
         }
-        let distance = |a: &Cut, b: &Cut| (a.at - b.at).abs();
+        let (cuts, distance) = (&skeleton.cuts, |a: &Cut, b: &Cut| (a.at - b.at).abs());
         let near = |cut: Cut| {
-            let own = skeleton.cuts.iter().filter(|own| own.feature == cut.feature && own.closed == cut.closed);
-            own.min_by(|a, b| distance(a, &cut).total_cmp(&distance(b, &cut))).copied().unwrap_or(cut)
+            let [from, to] = [cut.feature, cut.feature + 1].map(|f| cuts.partition_point(|own| own.feature < f));
+            let own = cuts[from..to].iter().filter(|own| own.closed == cut.closed);
+            own.min_by(|a, b| distance(a, &cut).total_cmp(&distance(b, &cut))).copied()
         };
-        if ensemble.cuts().any(|cut| !skeleton.cuts.contains(&near(cut))) {
+        if ensemble.cuts().any(|cut| near(cut).is_none()) {
             return Err(other());
         }
+        let near = |cut: Cut| near(cut).unwrap_or(cut);
         let forest = Self::made(ensemble, &near, skeleton.cuts.clone(), skeleton.scale.clone())?;
         if forest.skeleton == *skeleton { Ok(forest) } else { Err(other()) }
     }

@@ -121,35 +121,34 @@ impl Skeleton {
     /// # Errors
     /// [`ForestError::Shape`] with the first that makes no forest.
     pub fn check(&self) -> Result<Vec<Tree>, ForestError> {
-        let wrong = ForestError::shape;
         let Self { features, task, scale, cuts, trees, .. } = self;
         if !(1..=MOST_FEATURES).contains(features) {
-            return wrong("features", features, "1 to 65536");
+            return ForestError::shape("features", features, "1 to 65536");
         }
         let outputs = task.outputs();
         let least = match task {
-            Task::Binary(labels) if labels.len() != 2 => return wrong("labels", labels.len(), "two"),
+            Task::Binary(labels) if labels.len() != 2 => return ForestError::shape("labels", labels.len(), "two"),
             Task::Classes(_) => 3,
             Task::Binary(_) | Task::Numbers(_) => 1,
         };
         if !(least..=MOST_OUTPUTS).contains(&outputs) {
-            return wrong("outputs", outputs, format!("{least} to {MOST_OUTPUTS}"));
+            return ForestError::shape("outputs", outputs, format!("{least} to {MOST_OUTPUTS}"));
         }
         let finite = scale.offsets.iter().all(|x| x.is_finite()) && scale.step > 0.0;
         if scale.offsets.len() != outputs || !finite || !(1..=MOST_LEVELS).contains(&scale.levels) {
             let got = format!("step {}, {} levels, {} offsets", scale.step, scale.levels, scale.offsets.len());
-            return wrong("the scale", got, "a step above 0, 1 to 255 levels, a finite offset an output");
+            return ForestError::shape("the scale", got, "a step above 0, 1 to 255 levels, a finite offset an output");
         }
         if cuts.len() > MOST_CUTS {
-            return wrong("cuts", cuts.len(), "at most 16384: use --bits");
+            return ForestError::shape("cuts", cuts.len(), "at most 16384: use --bits");
         }
         let sorted = cuts.windows(2).all(|pair| pair[0].order(&pair[1]).is_lt());
         if !sorted || cuts.iter().any(|cut| cut.feature >= *features || !cut.at.is_finite()) {
-            return wrong("cuts", "out of order or of no feature", "each once, by feature and place");
+            return ForestError::shape("cuts", "out of order or of no feature", "each once, by feature and place");
         }
         let nodes: usize = trees.iter().map(Vec::len).sum();
         if !(1..=MOST_TREES).contains(&trees.len()) || nodes > MOST_NODES {
-            return wrong("trees", format!("{} with {nodes} nodes", trees.len()), "1 to 4096, 131072 nodes");
+            return ForestError::shape("trees", format!("{} with {nodes} nodes", trees.len()), "1 to 4096, 131072 nodes");
         }
         let mut leaves = 0;
         trees.iter().map(|tree| Reader { cuts, text: tree, at: 0, leaves: &mut leaves, path: Vec::new() }.read()).collect()

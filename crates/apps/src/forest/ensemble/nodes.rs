@@ -5,7 +5,7 @@ use crate::forest::{
     ForestError,
     skeleton::{Cut, MOST_DEPTH, MOST_FEATURES},
 };
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// Tree and node, as numbered in the file.
 type Name = (i64, i64);
@@ -59,11 +59,6 @@ impl Reader<'_> {
     /// All trees in the order of their numbers, and whether thresholds are of 32 bits.
     pub(super) fn trees(&self, leaves: &Leaves, outputs: usize) -> Result<(Vec<FloatTree>, bool), ForestError> {
         let (listed, single) = self.listed()?;
-        let splits = |(tree, node): &Name| {
-            let own = listed.get(tree).and_then(|own| own.iter().find(|own| own.node == *node));
-            own.is_none_or(|own| own.split.is_some())
-        };
-        // Leaves are looked up one by one only where something is amiss: as many as are listed must be met.
         let count = listed.values().flatten().filter(|node| node.split.is_none()).count();
         if count.saturating_mul(outputs) > MOST_VALUES {
             return Err(self.wrong(format!("{count} leaves of {outputs} values"), format!("at most {MOST_VALUES} values")));
@@ -76,58 +71,32 @@ impl Reader<'_> {
             trees.push(FloatTree(tree));
         }
         if met != leaves.values.len() {
-            let lost = leaves.values.keys().find(|name| splits(name));
-            let (tree, node) = lost.copied().unwrap_or_default();
+            let own = |(&tree, nodes): (&i64, &Vec<Listed>)| {
+                let leaves = nodes.iter().filter(|node| node.split.is_none());
+                leaves.map(|node| (tree, node.node)).collect::<Vec<Name>>()
+            };
+            let own: HashSet<Name> = listed.iter().flat_map(own).collect();
+            let (tree, node) = leaves.values.keys().find(|name| !own.contains(name)).copied().unwrap_or_default();
             return Err(self.wrong(format!("values for node {node} of tree {tree}"), "values for its leaves alone"));
         }
         Ok((trees, single))
     }
 
-    /// All nodes by the number of their tree.
+    /// All nodes by the number of their tree, and whether thresholds are of 32 bits.
     fn listed(&self) -> Result<(BTreeMap<i64, Vec<Listed>>, bool), ForestError> {
-        let lists = ["nodes_treeids", "nodes_nodeids", "nodes_featureids", "nodes_truenodeids", "nodes_falsenodeids"];
-        let [trees, nodes, features, trues, falses] = lists.map(|name| self.ints(name));
+        let names = ["nodes_treeids", "nodes_nodeids", "nodes_featureids", "nodes_truenodeids", "nodes_falsenodeids"];
+        let [trees, nodes, features, trues, falses] = names.map(|name| self.ints(name));
         let modes = self.node.attribute("nodes_modes").map_or(&[][..], |a| &a.strings);
         let (values, single) = self.numbers("nodes_values")?;
-        for (name, length) in lists.iter().zip([trees, nodes, features, trues, falses].map(<[i64]>::len)) {
+        for (name, length) in names.iter().zip([trees, nodes, features, trues, falses].map(<[i64]>::len)) {
             self.length(name, length, trees.len())?;
         }
         self.length("nodes_modes", modes.len(), trees.len())?;
         self.length("nodes_values", values.len(), trees.len())?;
+        let lists = Lists { nodes, trees, features, children: [trues, falses], modes, values: &values };
         let mut listed: BTreeMap<i64, Vec<Listed>> = BTreeMap::new();
         for at in 0..trees.len() {
-            let here = || format!("node {} of tree {}", nodes[at], trees[at]);
-            let mode = String::from_utf8_lossy(&modes[at]);
-            let split = match &*mode {
-                "LEAF" => None,
-                // Whether the value at the threshold is on the left, and whether "true" is.
-                "BRANCH_LEQ" => Some((true, true)),
-                "BRANCH_LT" => Some((false, true)),
-                "BRANCH_GT" => Some((true, false)),
-                "BRANCH_GTE" => Some((false, false)),
-                other => {
-                    let wanted = "BRANCH_LEQ, BRANCH_LT, BRANCH_GT, BRANCH_GTE or LEAF in nodes_modes";
-                    return Err(self.wrong(format!("{other} at {}", here()), wanted));
-                }
-            };
-            let cut = |closed| {
-                let feature = usize::try_from(features[at]).ok().filter(|&feature| feature < MOST_FEATURES);
-                let wrong = || {
-                    let got = format!("feature {} at {}", features[at], here());
-                    self.wrong(got, "0 to 65535 in nodes_featureids")
-                };
-                // Adding 0 makes the negative zero positive: they are equal, and have one place in the order.
-                let cut = Cut { feature: feature.ok_or_else(wrong)?, at: values[at] + 0.0, closed };
-                if !cut.at.is_finite() {
-                    return Err(self.wrong(format!("{} at {}", cut.at, here()), "finite thresholds in nodes_values"));
-                }
-                Ok(cut)
-            };
-            let split = split.map(|(closed, upright)| {
-                let (left, right) = if upright { (trues[at], falses[at]) } else { (falses[at], trues[at]) };
-                Ok((cut(closed)?, left, right))
-            });
-            listed.entry(trees[at]).or_default().push(Listed { node: nodes[at], split: split.transpose()? });
+            listed.entry(trees[at]).or_default().push(self.node(&lists, at)?);
         }
         if few(trees.len(), listed.len()) {
             return Ok((listed, single));
@@ -135,6 +104,47 @@ impl Reader<'_> {
         let got = format!("{} nodes in {} trees", trees.len(), listed.len());
         Err(self.wrong(got, "1 to 131072 nodes in at most 4096 trees"))
     }
+
+    fn node(&self, lists: &Lists<'_>, at: usize) -> Result<Listed, ForestError> {
+        let here = || format!("node {} of tree {}", lists.nodes[at], lists.trees[at]);
+        let mode = String::from_utf8_lossy(&lists.modes[at]);
+        // Whether the value at the threshold is on the left, and whether "true" is.
+        let (closed, upright) = match &*mode {
+            "LEAF" => return Ok(Listed { node: lists.nodes[at], split: None }),
+            "BRANCH_LEQ" => (true, true),
+            "BRANCH_LT" => (false, true),
+            "BRANCH_GT" => (true, false),
+            "BRANCH_GTE" => (false, false),
+            other => {
+                let wanted = "BRANCH_LEQ, BRANCH_LT, BRANCH_GT, BRANCH_GTE or LEAF in nodes_modes";
+                return Err(self.wrong(format!("{other} at {}", here()), wanted));
+            }
+        };
+        let feature = usize::try_from(lists.features[at]).ok().filter(|&feature| feature < MOST_FEATURES);
+        let Some(feature) = feature else {
+            let got = format!("feature {} at {}", lists.features[at], here());
+            return Err(self.wrong(got, "0 to 65535 in nodes_featureids"));
+        };
+        // Adding 0 makes the negative zero positive: they are equal, and have one place in the order.
+        let cut = Cut { feature, at: lists.values[at] + 0.0, closed };
+        if !cut.at.is_finite() {
+            return Err(self.wrong(format!("{} at {}", cut.at, here()), "finite thresholds in nodes_values"));
+        }
+        let [on_true, on_false] = lists.children.map(|list| list[at]);
+        let (left, right) = if upright { (on_true, on_false) } else { (on_false, on_true) };
+        Ok(Listed { node: lists.nodes[at], split: Some((cut, left, right)) })
+    }
+}
+
+/// An operator's lists of nodes, all of one length.
+struct Lists<'a> {
+    nodes: &'a [i64],
+    trees: &'a [i64],
+    features: &'a [i64],
+    /// Where a comparison holds, and where not.
+    children: [&'a [i64]; 2],
+    modes: &'a [Vec<u8>],
+    values: &'a [f64],
 }
 
 /// Makes one tree of its nodes.
