@@ -88,6 +88,7 @@ impl Client for ForestClient {
             details["classes"] = json!(encrypted.iter().map(|scores| quantized(scores)).collect::<Vec<_>>());
         }
         if !self.answers.is_empty() {
+            details["labels"] = json!(self.answers);
             let name = if skeleton.task.labels().is_empty() { "mean_error" } else { "accuracy" };
             details[name] = json!({
                 "floats": floats.flatten(),

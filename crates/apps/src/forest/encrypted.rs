@@ -330,7 +330,7 @@ impl Program for Inference {
             "features": skeleton.features,
             "cuts": skeleton.cuts.len(),
             "levels": skeleton.scale.levels,
-            "labels": skeleton.task.labels(),
+            "class_labels": skeleton.task.labels(),
             "batch": self.rows,
             "bootstrappings_per_row": chosen,
             "bootstrappings_per_tree": chosen as f64 / trees as f64,
