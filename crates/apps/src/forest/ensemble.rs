@@ -18,6 +18,8 @@ mod nodes;
 const MOST_BYTES: u64 = 1 << 26;
 /// Most numbers of all leaves.
 const MOST_VALUES: usize = 1 << 22;
+/// Largest value of a leaf: sums of as many as there can be are numbers.
+const MOST: f64 = 1e100;
 /// Operators behind an ensemble that do not change what it says.
 const BEHIND: [&str; 6] = ["ZipMap", "Identity", "Cast", "Reshape", "Flatten", "Normalizer"];
 /// Operators before one that do not change its input.
@@ -195,8 +197,8 @@ impl<'a> Reader<'a> {
     }
 
     fn finite(&self, name: &str, numbers: &[f64]) -> Result<(), ForestError> {
-        match numbers.iter().position(|x| !x.is_finite()) {
-            Some(at) => Err(self.wrong(format!("{} as entry {at} of {name}", numbers[at]), "finite numbers")),
+        match numbers.iter().position(|x| !(-MOST..=MOST).contains(x)) {
+            Some(at) => Err(self.wrong(format!("{} as entry {at} of {name}", numbers[at]), "numbers up to 1e100")),
             None => Ok(()),
         }
     }

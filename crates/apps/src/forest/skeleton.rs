@@ -134,7 +134,7 @@ impl Skeleton {
         if !(least..=MOST_OUTPUTS).contains(&outputs) {
             return ForestError::shape("outputs", outputs, format!("{least} to {MOST_OUTPUTS}"));
         }
-        let finite = scale.offsets.iter().all(|x| x.is_finite()) && scale.step > 0.0;
+        let finite = scale.offsets.iter().all(|x| x.is_finite()) && scale.step > 0.0 && scale.step.is_finite();
         if scale.offsets.len() != outputs || !finite || !(1..=MOST_LEVELS).contains(&scale.levels) {
             let got = format!("step {}, {} levels, {} offsets", scale.step, scale.levels, scale.offsets.len());
             return ForestError::shape("the scale", got, "a step above 0, 1 to 255 levels, a finite offset an output");
