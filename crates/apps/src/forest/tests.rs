@@ -142,7 +142,7 @@ fn encrypted_forests_are_the_quantized_ones() {
             assert_eq!(*scores, forest.skeleton.scores(&sums));
             // Values are multiples of an eighth up to a half: any 4 levels hold them.
             let exact = ensemble.scores(row).iter().zip(scores).all(|(a, b)| (a - b).abs() < 1e-9);
-            assert_eq!(exact, bits > 1, "{task:?}: {:?} and {scores:?}", ensemble.scores(row));
+            assert!(exact || bits == 1, "{task:?}: {:?} and {scores:?}", ensemble.scores(row));
         }
     }
 }
@@ -216,7 +216,7 @@ fn costs_of_the_shipped_forest() {
     let forest = Forest::new(&shipped(), &Grid::Thresholds, 4).unwrap();
     let circuit = Circuit::new(&forest, &usual()).unwrap();
     let leaves = forest.trees.iter().flatten().filter(|node| matches!(node, Node::Leaf(_))).count();
-    assert_eq!((circuit.mode, circuit.counts), (Mode::Values, [139, 139, leaves]));
+    assert_eq!((circuit.mode, circuit.counts), (Mode::Values, [135, 135, leaves]));
     let l = usual().literal().clone();
     assert!(noise::log2_misread(&l, circuit.norm_squared()) <= l.log2_failure);
     // A whole tree of depth 5 takes a bootstrapping for each pair of leaves.
@@ -269,7 +269,7 @@ fn what_parameters_have_no_room_for_is_refused() {
         }
     };
     says(15, &usual(), "");
-    says(17, &usual(), "a path of 17 conditions");
+    says(17, &usual(), "a path of 16 conditions");
     says(2, &TfheParams::new(&preset("strix-I").unwrap()).unwrap(), "take 1 message bits");
     let forest = Forest::new(&shipped(), &Grid::Thresholds, 4).unwrap();
     assert!(Inference::new(&usual(), forest, 65).unwrap_err().to_string().contains("1 to 64"));
@@ -354,7 +354,13 @@ fn files_that_are_no_forests_are_refused() {
     };
     says(stump().with("nodes_truenodeids", 0, 7), "node 0: a missing child 7 in tree 0");
     says(stump().with("nodes_truenodeids", 0, 2), "node 2 below two others in tree 0");
-    says(stump().with("nodes_truenodeids", 0, 0), "two nodes without a parent");
+    says(stump().with("nodes_truenodeids", 0, 0), "a cycle: 2 nodes that the root does not reach");
+    says(File { modes: vec!["LEAF"; 3], ..stump() }, "two nodes without a parent");
+    let mut circle = stump().with("nodes_truenodeids", 0, 0).with("nodes_falsenodeids", 0, 1);
+    circle.ints.iter_mut().for_each(|(_, list)| drop(list.pop()));
+    circle.floats.iter_mut().for_each(|(_, list)| drop(list.pop()));
+    circle.modes.pop();
+    says(circle, "a cycle: no node without a parent");
     says(stump().with("nodes_nodeids", 1, 2), "node 2 twice in tree 0");
     says(stump().with("nodes_featureids", 0, -1), "feature -1 at node 0 of tree 0");
     says(stump().with("nodes_featureids", 0, 1 << 40), "feature 1099511627776 at node 0");
@@ -371,7 +377,7 @@ fn files_that_are_no_forests_are_refused() {
     let mut short = stump();
     short.ints[2].1.pop();
     says(short, "2 entries of nodes_featureids; wanted 3");
-    // A cycle beside a whole tree, and one that is all there is.
+    // Two nodes beside a whole tree, each the other's child twice.
     let mut cycle = stump();
     for (name, more) in [("nodes_treeids", [0, 0]), ("nodes_nodeids", [3, 4]), ("nodes_featureids", [0, 0])] {
         cycle.ints.iter_mut().find(|(own, _)| *own == name).unwrap().1.extend(more);
@@ -388,7 +394,7 @@ fn files_that_are_no_forests_are_refused() {
 
 /// One row of the shipped forest at 128 bits and 2^−128.
 #[test]
-#[ignore = "139 bootstrappings at full size: some seconds of both cores"]
+#[ignore = "135 bootstrappings at full size: some seconds of both cores"]
 fn a_row_at_full_size() {
     let forest = Forest::new(&shipped(), &Grid::Thresholds, 4).unwrap();
     let program = Inference::new(&usual(), forest, 1).unwrap();
