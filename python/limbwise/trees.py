@@ -137,7 +137,11 @@ class _Parts:
                 values = np.zeros((one.tree_.node_count, width))
                 values[:, column] = model.learning_rate * np.asarray(one.tree_.value)[:, 0, 0]
                 self.trees.append((one.tree_, values if halves is None else values * halves))
-        self.base = self.base if halves is None else self.base * halves
+        if halves is not None:
+            # The runtime of ONNX takes a start of two classes for one of its own kind; in a tree it is a value like any.
+            tree, values = self.trees[0]
+            self.trees[0] = tree, values + self.base * halves
+            self.base = np.zeros(2)
 
 
 def _of_sklearn(model: Any, features: int) -> bytes:
@@ -177,7 +181,9 @@ def _of_sklearn(model: Any, features: int) -> bytes:
                 f"{prefix}_weights": values[at, output].tolist(),
             }
         )
-    given: dict[str, Any] = {**lists, "base_values": parts.base.tolist(), "post_transform": "NONE"}
+    given: dict[str, Any] = {**lists, "post_transform": "NONE"}
+    if parts.base.any():
+        given["base_values"] = parts.base.tolist()
     if parts.classes is None:
         operator, given["n_targets"] = "TreeEnsembleRegressor", 1
         outputs = ["scores"]
@@ -192,7 +198,8 @@ def _of_sklearn(model: Any, features: int) -> bytes:
             given["classlabels_strings"] = [str(label) for label in named]
     node = helper.make_node(operator, ["x"], outputs, name="trees", domain="ai.onnx.ml", **given)
     info = helper.make_tensor_value_info
-    kinds = [info(name, TensorProto.FLOAT, None) for name in outputs]
+    label = TensorProto.STRING if "classlabels_strings" in given else TensorProto.INT64
+    kinds = [info(name, label if name == "label" else TensorProto.FLOAT, None) for name in outputs]
     graph = helper.make_graph([node], "trees", [info("x", TensorProto.FLOAT, ["rows", features])], kinds)
     sets = [helper.make_opsetid("", 17), helper.make_opsetid("ai.onnx.ml", 3)]
     made: bytes = helper.make_model(graph, opset_imports=sets).SerializeToString()

@@ -38,7 +38,11 @@ impl ForestClient {
         }
         if let Some(at) = rows.iter().position(|row| row.len() != features) {
             let got = format!("{} values in row {}", rows[at].len(), at + 1);
-            return ForestError::shape("the data", got, format!("{features}, the forest's features (--label COLUMN names one that is none)"));
+            return ForestError::shape(
+                "the data",
+                got,
+                format!("{features}, the forest's features (--label COLUMN names one that is none)"),
+            );
         }
         let exact = Exact::new(program.clone(), vec![program.encode(&rows)]);
         Ok(Self { program: program.clone(), rows, answers, ensemble, exact })

@@ -169,9 +169,7 @@ impl<D: Device> Bits<'_, '_, D> {
             Condition::Right(cut) => (self.bits[cut].clone(), 0),
             Condition::Left(cut) => (self.eval.scale(&self.bits[cut], -1), 1),
             // The first cut lies on the left of the second: who is on the right of the second is so of both.
-            Condition::Between(above, below) => {
-                (self.eval.sub(&self.bits[above], &self.bits[below])?.at_most(1)?, 0)
-            }
+            Condition::Between(above, below) => (self.eval.sub(&self.bits[above], &self.bits[below])?.at_most(1)?, 0),
         })
     }
 
@@ -291,7 +289,9 @@ impl Program for Inference {
         let turns = self.turns();
         let done = |step: usize| turns[..step].last().map_or(0, |turn| turn.end) * self.digits();
         let mut state = match journal.resume()? {
-            Some(state) if (1..turns.len()).contains(&state.step) && state.ciphertexts.len() == done(state.step) => state,
+            Some(state) if (1..turns.len()).contains(&state.step) && state.ciphertexts.len() == done(state.step) => {
+                state
+            }
             Some(_) => return Err(limbwise::Error::State),
             None => State { step: 0, ciphertexts: Vec::new(), numbers: Vec::new() },
         };

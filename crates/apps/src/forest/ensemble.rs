@@ -92,7 +92,8 @@ impl Ensemble {
         let graph = model.graph.ok_or_else(|| file("no graph".into(), wanted))?;
         let is_ensemble = |node: &&onnx::Node| node.operator.starts_with("TreeEnsemble");
         let mut ensembles = graph.nodes.iter().filter(is_ensemble);
-        let (node, more) = (ensembles.next().ok_or_else(|| file("no tree ensemble".into(), wanted))?, ensembles.count());
+        let (node, more) =
+            (ensembles.next().ok_or_else(|| file("no tree ensemble".into(), wanted))?, ensembles.count());
         if more > 0 {
             return Err(file(format!("{} tree ensembles", more + 1), "one: save each by itself"));
         }
@@ -178,7 +179,8 @@ impl<'a> Reader<'a> {
             let floats = self.node.attribute(name).map_or(&[][..], |a| &a.floats);
             return Ok((floats.iter().map(|&x| x.into()).collect(), true));
         };
-        let numbers = tensor.numbers().map_err(|(got, wanted)| self.wrong(format!("{name}_as_tensor: {got}"), wanted))?;
+        let numbers =
+            tensor.numbers().map_err(|(got, wanted)| self.wrong(format!("{name}_as_tensor: {got}"), wanted))?;
         Ok((numbers.1, tensor.kind == onnx::FLOAT))
     }
 
@@ -215,7 +217,9 @@ impl<'a> Reader<'a> {
         let transform = self.text("post_transform", "NONE");
         let monotone = classifier && ["LOGISTIC", "SOFTMAX"].contains(&&*transform);
         if transform != "NONE" && !monotone {
-            return Err(self.wrong(format!("post_transform {transform}"), "NONE; of classifiers also LOGISTIC, SOFTMAX"));
+            return Err(
+                self.wrong(format!("post_transform {transform}"), "NONE; of classifiers also LOGISTIC, SOFTMAX")
+            );
         }
         let prefix = if classifier { "class" } else { "target" };
         let labels = if classifier { self.labels()? } else { Vec::new() };

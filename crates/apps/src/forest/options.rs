@@ -1,6 +1,10 @@
 //! Options of `forest`.
 
-use super::{Ensemble, Forest, ForestClient, ForestError, Grid, encrypted::{Inference, MOST_ROWS}, skeleton::Skeleton};
+use super::{
+    Ensemble, Forest, ForestClient, ForestError, Grid,
+    encrypted::{Inference, MOST_ROWS},
+    skeleton::Skeleton,
+};
 use crate::{
     data::{LabelColumn, breast_cancer, load_array},
     description::Weights,
@@ -93,7 +97,8 @@ impl ForestArgs {
         let rows = self.data.chosen(&[])?;
         let width = rows.0.first().map_or(0, Vec::len);
         if width != ensemble.features {
-            let wanted = format!("{}, the forest's features (--label COLUMN names one that is none)", ensemble.features);
+            let wanted =
+                format!("{}, the forest's features (--label COLUMN names one that is none)", ensemble.features);
             return Err(ForestError::Shape { what: "the data", got: format!("{width} columns"), wanted }.into());
         }
         let grid = match self.bits {
@@ -174,7 +179,9 @@ impl ForestData {
             Some(LabelColumn::First) => Some(0),
             Some(LabelColumn::Last) => width.checked_sub(1),
             Some(LabelColumn::Index(number)) => Some(number.wrapping_sub(1)),
-            Some(LabelColumn::Name(name)) => return Err(mistake(format!("--label {name}: wanted first, last or a number"))),
+            Some(LabelColumn::Name(name)) => {
+                return Err(mistake(format!("--label {name}: wanted first, last or a number")));
+            }
         };
         if at.is_some_and(|at| at >= width) {
             return Err(mistake(format!("--label: {name} has {width} columns")));

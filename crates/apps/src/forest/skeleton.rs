@@ -148,10 +148,17 @@ impl Skeleton {
         }
         let nodes: usize = trees.iter().map(Vec::len).sum();
         if !(1..=MOST_TREES).contains(&trees.len()) || nodes > MOST_NODES {
-            return ForestError::shape("trees", format!("{} with {nodes} nodes", trees.len()), "1 to 4096, 131072 nodes");
+            return ForestError::shape(
+                "trees",
+                format!("{} with {nodes} nodes", trees.len()),
+                "1 to 4096, 131072 nodes",
+            );
         }
         let mut leaves = 0;
-        trees.iter().map(|tree| Reader { cuts, text: tree, at: 0, leaves: &mut leaves, path: Vec::new() }.read()).collect()
+        trees
+            .iter()
+            .map(|tree| Reader { cuts, text: tree, at: 0, leaves: &mut leaves, path: Vec::new() }.read())
+            .collect()
     }
 
     /// A row's bits: for each cut, whether the row lies on its right.

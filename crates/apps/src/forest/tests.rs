@@ -101,12 +101,8 @@ fn checked(program: &Inference, client: &ForestClient) -> (Vec<Vec<f64>>, serde_
     let server = ServerKey::new(&dev, &key.bootstrap_keys(&dev));
     let messages = client.values(0);
     let input = key.encrypt(&dev, &messages).unwrap().at_most(1).unwrap();
-    let on = Evaluation {
-        means: &Evaluator::new(&dev, &server),
-        inputs: &[input],
-        observer: &mut (),
-        journal: &mut (),
-    };
+    let on =
+        Evaluation { means: &Evaluator::new(&dev, &server), inputs: &[input], observer: &mut (), journal: &mut () };
     let results = program.evaluate(on).unwrap();
     assert!(results[0].norm_squared() <= program.circuit().norm_squared());
     assert!(results[0].range().1 <= 31, "sums stay inside the padding: {:?}", results[0].range());
@@ -180,8 +176,7 @@ fn a_grid_has_fewer_cuts_and_is_found_again() {
 #[test]
 fn blocks_say_which_leaf_a_row_reaches() {
     for seed in 0..20 {
-        let forest =
-            Forest::new(&random(seed, 3, 6, Task::Numbers(1)), &Grid::Thresholds, 4).unwrap();
+        let forest = Forest::new(&random(seed, 3, 6, Task::Numbers(1)), &Grid::Thresholds, 4).unwrap();
         let circuit = Circuit::new(&forest, &usual()).unwrap();
         let [chosen, blocks, leaves] = circuit.counts;
         assert!(chosen == blocks && blocks <= leaves);
@@ -198,7 +193,8 @@ fn blocks_say_which_leaf_a_row_reaches() {
                 assert!(block.norm_squared() <= 25.0, "the norm that 2-2-p128 takes");
                 let conditions: Vec<i64> = block.conditions.iter().map(held).collect();
                 assert!(conditions.iter().all(|bit| (0..=1).contains(bit)));
-                let (width, wanted) = (i64::try_from(block.outcomes()).unwrap(), i64::try_from(conditions.len()).unwrap());
+                let (width, wanted) =
+                    (i64::try_from(block.outcomes()).unwrap(), i64::try_from(conditions.len()).unwrap());
                 let outcome: i64 = block.terms.iter().map(|&(cut, weight)| i64::from(weight) * bit(cut)).sum();
                 let message = width * (conditions.iter().sum::<i64>() - wanted) + outcome;
                 assert!((-(16 - width)..width).contains(&message));
@@ -324,12 +320,9 @@ impl File {
 
 #[test]
 fn every_comparison_is_read() {
-    for (mode, at_threshold, below) in [
-        ("BRANCH_LEQ", 2.0, 2.0),
-        ("BRANCH_LT", -3.0, 2.0),
-        ("BRANCH_GT", -3.0, -3.0),
-        ("BRANCH_GTE", 2.0, -3.0),
-    ] {
+    for (mode, at_threshold, below) in
+        [("BRANCH_LEQ", 2.0, 2.0), ("BRANCH_LT", -3.0, 2.0), ("BRANCH_GT", -3.0, -3.0), ("BRANCH_GTE", 2.0, -3.0)]
+    {
         let ensemble = File { modes: vec![mode, "LEAF", "LEAF"], ..stump() }.read().unwrap();
         let forest = Forest::new(&ensemble, &Grid::Thresholds, 4).unwrap();
         for (x, wanted) in [(1.5, at_threshold), (1.25, below)] {

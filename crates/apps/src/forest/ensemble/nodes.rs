@@ -50,7 +50,8 @@ impl Reader<'_> {
         for (at, &id) in ids.iter().enumerate() {
             let output = usize::try_from(id).ok().filter(|&output| output < outputs);
             let wanted = || format!("0 to {}", outputs - 1);
-            let output = output.ok_or_else(|| self.wrong(format!("{id} as entry {at} of {}", list("ids")), wanted()))?;
+            let output =
+                output.ok_or_else(|| self.wrong(format!("{id} as entry {at} of {}", list("ids")), wanted()))?;
             values.entry((trees[at], nodes[at])).or_default().push((output, weights[at]));
         }
         Ok(Leaves { values })
@@ -61,7 +62,9 @@ impl Reader<'_> {
         let (listed, single) = self.listed()?;
         let count = listed.values().flatten().filter(|node| node.split.is_none()).count();
         if count.saturating_mul(outputs) > MOST_VALUES {
-            return Err(self.wrong(format!("{count} leaves of {outputs} values"), format!("at most {MOST_VALUES} values")));
+            return Err(
+                self.wrong(format!("{count} leaves of {outputs} values"), format!("at most {MOST_VALUES} values"))
+            );
         }
         let (mut trees, mut met) = (Vec::new(), 0);
         for (&number, nodes) in &listed {
@@ -172,7 +175,8 @@ impl Builder<'_> {
         let mut parents = vec![0_usize; self.nodes.len()];
         for listed in self.nodes {
             for child in listed.split.iter().flat_map(|&(_, left, right)| [left, right]) {
-                let missing = || self.wrong(format!("node {}: a missing child {child}", listed.node), "nodes of its tree");
+                let missing =
+                    || self.wrong(format!("node {}: a missing child {child}", listed.node), "nodes of its tree");
                 parents[*places.get(&child).ok_or_else(missing)?] += 1;
             }
         }
