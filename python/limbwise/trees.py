@@ -130,7 +130,9 @@ class _Parts:
             odds = (shares[1] - shares[0]) * (0.5 if model.loss == "exponential" else 1.0)
             self.base = np.array([odds]) if width == 1 else shares - shares.mean()
         else:
-            raise ParamsError(f"{type(model).__name__} that starts from {type(init).__name__}: wanted init=None or 'zero'")
+            raise ParamsError(
+                f"{type(model).__name__} that starts from {type(init).__name__}: wanted init=None or 'zero'"
+            )
         halves = np.array([-0.5, 0.5]) if self.classes is not None and width == 1 else None
         for stage in model.estimators_:
             for column, one in enumerate(stage):
@@ -190,9 +192,7 @@ def _of_sklearn(model: Any, features: int) -> bytes:
     else:
         operator, outputs = "TreeEnsembleClassifier", ["label", "scores"]
         named = np.asarray(parts.classes)
-        if np.issubdtype(named.dtype, np.integer) or named.dtype == bool:
-            given["classlabels_int64s"] = [int(label) for label in named]
-        elif np.issubdtype(named.dtype, np.floating) and (named == np.floor(named)).all():
+        if named.dtype.kind in "biu" or (named.dtype.kind == "f" and (named == np.floor(named)).all()):
             given["classlabels_int64s"] = [int(label) for label in named]
         else:
             given["classlabels_strings"] = [str(label) for label in named]
