@@ -138,7 +138,7 @@ fn shipped() -> Refusable<Ensemble> {
 
 impl ForestData {
     fn ensemble(&self) -> Refusable<Ensemble> {
-        Ok(self.model.as_deref().map_or_else(shipped, |path| Ok(Ensemble::load(path)?))?)
+        self.model.as_deref().map_or_else(shipped, |path| Ok(Ensemble::load(path)?))
     }
 
     /// The rows that are run, of this file where one is given.

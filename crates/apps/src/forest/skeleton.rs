@@ -34,7 +34,7 @@ impl Cut {
     /// Whether a value lies on its right.
     #[must_use]
     pub fn is_left_of(&self, value: f64) -> bool {
-        value > self.at || (value == self.at && !self.closed)
+        if self.closed { value > self.at } else { value >= self.at }
     }
 
     /// Features in order, then cuts from left to right.

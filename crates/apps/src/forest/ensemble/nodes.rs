@@ -98,8 +98,8 @@ impl Reader<'_> {
         self.length("nodes_values", values.len(), trees.len())?;
         let lists = Lists { nodes, trees, features, children: [trues, falses], modes, values: &values };
         let mut listed: BTreeMap<i64, Vec<Listed>> = BTreeMap::new();
-        for at in 0..trees.len() {
-            listed.entry(trees[at]).or_default().push(self.node(&lists, at)?);
+        for (at, &tree) in trees.iter().enumerate() {
+            listed.entry(tree).or_default().push(self.node(&lists, at)?);
         }
         if few(trees.len(), listed.len()) {
             return Ok((listed, single));
