@@ -12,7 +12,7 @@ The two sides of one computation: :func:`ckks` makes a context that owns both; i
 
 from typing import TYPE_CHECKING, Any
 
-from limbwise import cluster, errors, nn, tfhe
+from limbwise import cluster, errors, nn, tfhe, trees
 from limbwise._limbwise import Params, __version__
 from limbwise._reports import progress
 from limbwise._workloads import ClientFiles, Run, ServerFiles, Workload, WorkloadRecording, run, workload, workloads
@@ -144,6 +144,7 @@ __all__ = [
     "tfhe",
     "time",
     "top_k",
+    "trees",
     "workload",
     "workloads",
 ]

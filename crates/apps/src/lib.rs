@@ -6,7 +6,7 @@
 //! Read in this order: [`program`] (what a workload is), [`client`], [`family`] (what the workloads of a scheme share),
 //! [`way`] (configurations), [`workload`] (options, description, data), [`registry`] (the list), [`words`] (workloads
 //! by name), [`options`], [`description`], [`data`] (loaders). CKKS: [`logreg`], [`helr`], [`linear`], [`lola`],
-//! [`bootstrap`], [`resnet`], [`sort`], [`heir`]. TFHE: [`pbs`], [`gates`], [`nn`]. BGV: [`bgv_mul`], [`bgv_table`], [`ntt`].
+//! [`bootstrap`], [`resnet`], [`sort`], [`heir`]. TFHE: [`pbs`], [`gates`], [`nn`], [`forest`]. BGV: [`bgv_mul`], [`bgv_table`], [`ntt`].
 //! [`bootstrap`], [`resnet`], [`network`], [`sort`]. TFHE: [`pbs`], [`gates`], [`nn`]. BGV: [`bgv_mul`], [`bgv_table`], [`ntt`].
 //! by name), [`options`], [`description`], [`data`] (loaders). CKKS: [`logreg`], [`helr`], [`linear`], [`lola`], [`mlp`],
 //! [`bootstrap`], [`resnet`], [`sort`]. TFHE: [`pbs`], [`gates`], [`nn`]. BGV: [`bgv_mul`], [`bgv_table`], [`ntt`].
@@ -23,6 +23,7 @@ pub mod data;
 pub mod description;
 pub mod family;
 pub mod floor;
+pub mod forest;
 pub mod gates;
 pub mod heir;
 pub mod helr;

@@ -114,6 +114,8 @@ pub(crate) struct Attribute {
     pub(crate) floats: Vec<f32>,
     #[prost(int64, repeated, tag = "8")]
     pub(crate) ints: Vec<i64>,
+    #[prost(bytes = "vec", repeated, tag = "9")]
+    pub(crate) strings: Vec<Vec<u8>>,
 }
 
 #[derive(Clone, PartialEq, Message)]

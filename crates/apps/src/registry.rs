@@ -15,6 +15,7 @@ use crate::{
     client::{Client, Conclusion},
     description::Description,
     family::Family,
+    forest::options::ForestArgs,
     gates::options::GatesArgs,
     heir::options::HeirArgs,
     helr::options::HelrArgs,
@@ -527,6 +528,7 @@ workloads! {
         Nn50(NnArgs<50>) = "nn50", "nn50";
         /// The same with 100 layers
         Nn100(NnArgs<100>) = "nn100", "nn100";
+        Forest(ForestArgs) = "forest", "forest";
     }
     Bgv(IntegersProgram, IntegersClient, "on integers (BGV)") {
         BgvMul(BgvMulArgs) = "bgv-mul", "bgv-mul";

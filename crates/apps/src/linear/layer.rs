@@ -89,6 +89,8 @@ pub struct Model {
     pub digits: Option<std::sync::Arc<crate::nn::Network>>,
     /// The network of `network`.
     pub graph: Option<std::sync::Arc<crate::network::Network>>,
+    /// The trees of `forest`.
+    pub forest: Option<std::sync::Arc<crate::forest::Ensemble>>,
 }
 
 impl Model {
@@ -97,8 +99,10 @@ impl Model {
             numbers.iter().for_each(|x| add(&x.to_le_bytes()));
         }
         // What is not a list of numbers is written out: two networks are the same if their texts are.
-        for network in [self.network.as_ref().map(|n| format!("{n:?}")), self.digits.as_ref().map(|n| format!("{n:?}"))]
-        {
+        let network = self.network.as_ref().map(|n| format!("{n:?}"));
+        let digits = self.digits.as_ref().map(|n| format!("{n:?}"));
+        let forest = self.forest.as_ref().map(|n| format!("{n:?}"));
+        for network in [network, digits, forest] {
             network.iter().for_each(|text| add(text.as_bytes()));
         }
         if let Some(graph) = &self.graph {

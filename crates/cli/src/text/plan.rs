@@ -31,7 +31,7 @@ pub(crate) fn render(plan: &Plan) -> String {
     text += &security_line(&plan.security);
     text += &match &plan.scheme {
         SchemePlan::Ckks(section) => slots(section),
-        SchemePlan::Tfhe(section) => messages(section),
+        SchemePlan::Tfhe(section) => messages(section, &plan.details),
         SchemePlan::Bgv(section) => integers(section),
         SchemePlan::Bridged(section) => bridged(section, &plan.details),
     };
@@ -97,7 +97,7 @@ fn slots(section: &SlotsPlan) -> String {
 }
 
 /// Keys, noise and failures of TFHE.
-fn messages(section: &MessagesPlan) -> String {
+fn messages(section: &MessagesPlan, details: &Details) -> String {
     let MessagesPlan { lwe, noise, failure, .. } = section;
     let ring = format!("N = 2^{}, {} masks, a prime of {} bits", lwe.log_n, lwe.masks, lwe.prime_bits);
     let mut text = line("ring", &format!("{ring}; {} steps, narrow key modulo 2^{}", lwe.dimension, lwe.log_modulus));
@@ -109,7 +109,9 @@ fn messages(section: &MessagesPlan) -> String {
     text += &line("", &format!("{before}, {worst} in all at norm {}", failure.norm));
     let [one, all, promised] = [failure.bootstrapping, failure.program, failure.promised].map(power);
     text += &line("failure", &format!("{one} a bootstrapping ({promised} promised), {all} the program"));
-    text + &line("bootstraps", &units::count(section.bootstrappings))
+    let each = details.get("bootstrappings_per_tree").and_then(Value::as_f64);
+    let each = each.map_or_else(String::new, |each| format!(", {each:.2} a tree and row"));
+    text + &line("bootstraps", &(units::count(section.bootstrappings) + &each))
 }
 
 /// Ring and noise of BGV.

@@ -87,18 +87,34 @@ fn slots(section: &SlotsRun, report: &RunReport) -> String {
     text + &line("precision", &values)
 }
 
+/// Classes and their accuracy: of a network of neurons, of a forest.
+fn classes(details: &Details) -> String {
+    let mut text = String::new();
+    if let Some(accuracy) = details.get("accuracy") {
+        let percent = |name: &str| format!("{:.1} %", 100.0 * accuracy[name].as_f64().unwrap_or(0.0));
+        let trained = match accuracy.get("judged") {
+            Some(judged) => format!("{} of {judged} images after training", percent("network")),
+            None => format!("{} by the forest of floats", percent("floats")),
+        };
+        let [twin, encrypted] = ["twin", "encrypted"].map(percent);
+        text += &line("accuracy", &format!("{encrypted} encrypted, {twin} by the clear twin; {trained}"));
+    }
+    if let Some(classes) = details.get("classes") {
+        let labels = details.get("labels").map_or_else(String::new, |labels| format!("; they are {labels}"));
+        text += &line("classes", &format!("{classes}{labels}"));
+    }
+    if let Some(error) = details.get("largest_error_of_quantization").and_then(Value::as_f64) {
+        text += &line("scores", &format!("at most {error:.4} from those of the forest of floats"));
+    }
+    text
+}
+
 /// Messages, classes and noise of TFHE.
 fn messages(section: &MessagesRun, report: &RunReport) -> String {
     let right = section.messages - section.wrong;
     let failure = format!("fails with probability {} at most", power(section.log2_failure));
     let mut text = line("messages", &format!("{right} of {} as the clear twin; {failure}", section.messages));
-    if let Some(accuracy) = report.details.get("accuracy") {
-        let percent = |name: &str| format!("{:.1} %", 100.0 * accuracy[name].as_f64().unwrap_or(0.0));
-        let [network, twin, encrypted] = ["network", "twin", "encrypted"].map(percent);
-        let judged = format!("{network} of {} images after training", accuracy["judged"]);
-        text += &line("accuracy", &format!("{encrypted} encrypted, {twin} by the clear twin; {judged}"));
-        text += &line("classes", &format!("{}; they are {}", report.details["classes"], report.details["labels"]));
-    }
+    text += &classes(&report.details);
     let [found, expected] = [section.noise_found.measured, section.noise_found.bootstrapping].map(power);
     text += &line("noise", &format!("{found} of the modulus; {expected} predicted of one bootstrapping"));
     text + &line("published", &format!("{} of keys", units::bytes(section.published_key_bytes)))

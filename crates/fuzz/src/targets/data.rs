@@ -3,6 +3,7 @@
 use super::{Answer, scratch::with_file};
 use limbwise_apps::{
     data::{self, Digits, LoadOptions, Pooling, idx, npy as numpy},
+    forest::{Ensemble, Forest, Grid},
     nn, query,
     resnet::{images as pictures, weights},
 };
@@ -40,6 +41,22 @@ pub fn nn(bytes: &[u8]) -> Answer {
     let network = text(nn::Network::read(bytes))?;
     let sums = network.sums(&[1; nn::network::SIDE * nn::network::SIDE]);
     assert!(sums.iter().all(|sum| sum.abs() <= nn::network::MOST), "sums {sums:?} that do not fit a message");
+    Ok(())
+}
+
+/// A forest of trees: what is taken is quantized, checked again as a description's is, and answers every row.
+pub fn forest(bytes: &[u8]) -> Answer {
+    let ensemble = text(Ensemble::parse(bytes, "fuzz.onnx"))?;
+    let forest = text(Forest::new(&ensemble, &Grid::Thresholds, 4))?;
+    let skeleton = &forest.skeleton;
+    assert!(text(Forest::quantized_as(skeleton, &ensemble)).as_ref() == Ok(&forest), "another forest the second time");
+    for row in [vec![0.0; ensemble.features], vec![f64::MAX; ensemble.features]] {
+        let (floats, bits) = (ensemble.scores(&row), skeleton.bits(&row));
+        let scores = skeleton.scores(&forest.sums(&bits));
+        let half = 0.51 * skeleton.scale.step * skeleton.trees.len() as f64 + 1e-6;
+        let near = floats.iter().zip(&scores).all(|(a, b)| (a - b).abs() <= half * (1.0 + a.abs() + b.abs()));
+        assert!(near, "scores {scores:?} of {floats:?}");
+    }
     Ok(())
 }
 

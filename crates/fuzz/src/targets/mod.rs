@@ -119,6 +119,12 @@ pub const TARGETS: &[Target] = &[
     own("onnx", Form::Bytes, data::onnx),
     own("safetensors", Form::Safetensors, data::safetensors),
     Target { name: "nn", form: Form::Bytes, seeds: &["crates/apps/data/nn20_mnist.nn"], run: data::nn },
+    Target {
+        name: "forest",
+        form: Form::Bytes,
+        seeds: &["crates/apps/data/forest_breast_cancer.onnx"],
+        run: data::forest,
+    },
     own("parquet", Form::Bytes, data::parquet),
     own("table", Form::Text, data::table),
     own("labeled-table", Form::Text, data::labeled_table),

@@ -87,6 +87,14 @@ impl<D: Device> Ciphertext<D> {
         Ok(self)
     }
 
+    /// The same, told to have at least this squared norm: for a sum whose coefficients are private, so that its metadata do
+    /// not tell which of them are 0.
+    #[must_use]
+    pub fn no_quieter_than(mut self, norm_squared: f64) -> Self {
+        self.norm_squared = self.norm_squared.max(norm_squared);
+        self
+    }
+
     /// Refuses operands of other keys, parameters or batches.
     pub(crate) fn goes_with(&self, op: &'static str, other: &Self) -> Result<()> {
         belongs(op, (&self.params, self.tag), (&other.params, other.tag))?;

@@ -87,3 +87,11 @@ pub fn log2_failure(l: &TfheLiteral, norm_squared: f64, log_tables: u32) -> f64 
     let half = (-f64::from(l.message_bits + 2)).exp2();
     log2_two_sided(half / before_rotation(l, norm_squared, log_tables).sqrt())
 }
+
+/// log₂ of the probability that a message of a squared norm is decrypted wrongly. Decryption switches nothing, so that the
+/// ciphertext's own noise alone stands against half the distance of messages.
+#[must_use]
+pub fn log2_misread(l: &TfheLiteral, norm_squared: f64) -> f64 {
+    let half = (-f64::from(l.message_bits + 2)).exp2();
+    log2_two_sided(half / (norm_squared * nominal(l)).sqrt())
+}

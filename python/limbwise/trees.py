@@ -1,0 +1,339 @@
+"""Decision trees and forests on encrypted rows: exact, by tables of TFHE.
+
+>>> forest = lw.trees.compile("forest.onnx", x[:1])
+>>> print(forest.plan())
+>>> forest.predict(x[:1])
+>>> forest.check(x)
+
+``limbwise[nn]`` has scikit-learn and onnx, which models that are no files take.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from limbwise._workloads import PathLike, Run, Workload
+from limbwise.errors import MissingDependency, ParamsError
+from limbwise.nn import Client, Numbers, Server
+from limbwise.program import Plan, Timing
+
+_MOST_ROWS = 64
+
+
+def compile(
+    model: Any,
+    sample: npt.ArrayLike,
+    *,
+    calibrate: npt.ArrayLike | None = None,
+    bits: int | None = None,
+    values: int = 4,
+    memory: str | int | None = None,
+    preset: str | None = None,
+) -> Forest:
+    """Return a forest as an encrypted program for so many rows at once.
+
+    Args:
+        model: a path or the bytes of an ONNX file with a tree ensemble, an ``onnx.ModelProto``, or a fitted decision
+            tree, random forest, extra trees or gradient boosting of scikit-learn.
+        sample: rows of features, as many as the program will run on at once: 1 to 64.
+        calibrate: rows whose least and largest values ``bits`` divides; ``sample`` by default.
+        bits: bits of a feature: thresholds are moved to ``2**bits - 1`` places. By default they stay as they are.
+        values: bits of a leaf's value, 1 to 8.
+        memory: a budget for the whole process, such as ``"8 GB"``.
+        preset: parameters by name or file; ``2-2-p128`` by default.
+
+    Raises:
+        ParamsError: a model that is no forest, a tree that the parameters have no room for.
+        MissingDependency: a model of a package that is not installed.
+    """
+    rows = _rows(sample)
+    home = tempfile.TemporaryDirectory(prefix="limbwise-trees-")
+    path = _onnx_file(model, rows.shape[1], Path(home.name))
+    others = None if calibrate is None else _rows(calibrate)
+    return Forest(path, rows, others, home, memory, {"bits": bits, "values": values, "preset": preset})
+
+
+def _rows(values: npt.ArrayLike) -> Numbers:
+    rows = np.asarray(values, dtype=np.float64)
+    if rows.ndim != 2 or len(rows) == 0:
+        raise ParamsError(f"an array of {rows.shape}: wanted rows of features")
+    return rows
+
+
+def _onnx_file(model: Any, features: int, home: Path) -> Path:
+    """Return the file of a model, written into a directory unless it is one."""
+    if isinstance(model, (str, os.PathLike)):
+        return Path(model).absolute()
+    path = home / "forest.onnx"
+    if isinstance(model, (bytes, bytearray)):
+        path.write_bytes(model)
+    elif hasattr(model, "SerializeToString"):
+        path.write_bytes(model.SerializeToString())
+    elif type(model).__module__.split(".")[0] == "sklearn":
+        path.write_bytes(_of_sklearn(model, features))
+    else:
+        wanted = "a path, bytes, an onnx.ModelProto or a tree or forest of scikit-learn"
+        raise ParamsError(f"a model of {type(model).__name__}: wanted {wanted}")
+    return path
+
+
+def _below(thresholds: npt.NDArray[np.float64]) -> npt.NDArray[np.float32]:
+    """Return the largest floats of 32 bits that are not above thresholds of 64: rows of 32 bits compare the same."""
+    near = thresholds.astype(np.float32)
+    return np.where(near.astype(np.float64) > thresholds, np.nextafter(near, np.float32(-np.inf)), near)
+
+
+class _Parts:
+    """What a model of scikit-learn says: trees, each with the values of its nodes, and what is added to their sum."""
+
+    def __init__(self, model: Any) -> None:
+        kinds = {base.__name__.removesuffix("Classifier").removesuffix("Regressor") for base in type(model).__mro__}
+        self.classes = getattr(model, "classes_", None)
+        self.trees: list[tuple[Any, Numbers]] = []
+        if getattr(model, "n_outputs_", 1) != 1:
+            raise ParamsError(f"{type(model).__name__} of {model.n_outputs_} outputs: wanted one; train one for each")
+        if "GradientBoosting" in kinds:
+            self._boosted(model)
+        elif kinds & {"RandomForest", "ExtraTrees"}:
+            self._sum([one.tree_ for one in model.estimators_])
+        elif kinds & {"DecisionTree", "ExtraTree"}:
+            self._sum([model.tree_])
+        else:
+            wanted = "a fitted decision tree, random forest, extra trees or gradient boosting"
+            raise ParamsError(f"{type(model).__name__}: wanted {wanted}, or its ONNX file")
+
+    def _sum(self, trees: list[Any]) -> None:
+        """Take trees whose answers are averaged: shares of classes, or means. Of two classes the second is enough."""
+        for tree in trees:
+            values = np.asarray(tree.value, dtype=np.float64)[:, 0, :]
+            if self.classes is not None:
+                values = values / values.sum(axis=1, keepdims=True)
+                values = values[:, 1:] if len(self.classes) == 2 else values
+            self.trees.append((tree, values / len(trees)))
+        self.base = np.zeros(1 if self.classes is None or len(self.classes) == 2 else len(self.classes))
+
+    def _boosted(self, model: Any) -> None:
+        """Take trees whose answers are added to a start. Of two classes each gets half of the score, with its sign."""
+        width, init = model.estimators_.shape[1], model.init_
+        if isinstance(init, str):
+            self.base = np.zeros(width)
+        elif type(init).__name__ == "DummyRegressor":
+            self.base = np.asarray(init.constant_, dtype=np.float64).ravel()
+        elif type(init).__name__ == "DummyClassifier":
+            shares = np.log(np.clip(init.class_prior_, np.finfo(np.float32).eps, None))
+            odds = (shares[1] - shares[0]) * (0.5 if model.loss == "exponential" else 1.0)
+            self.base = np.array([odds]) if width == 1 else shares - shares.mean()
+        else:
+            raise ParamsError(
+                f"{type(model).__name__} that starts from {type(init).__name__}: wanted init=None or 'zero'"
+            )
+        halves = np.array([-0.5, 0.5]) if self.classes is not None and width == 1 else None
+        for stage in model.estimators_:
+            for column, one in enumerate(stage):
+                values = np.zeros((one.tree_.node_count, width))
+                values[:, column] = model.learning_rate * np.asarray(one.tree_.value)[:, 0, 0]
+                self.trees.append((one.tree_, values if halves is None else values * halves))
+        if halves is not None:
+            # The runtime of ONNX takes a start of two classes for one of its own kind; in a tree it is a value like any.
+            tree, values = self.trees[0]
+            self.trees[0] = tree, values + self.base * halves
+            self.base = np.zeros(2)
+
+
+def _of_sklearn(model: Any, features: int) -> bytes:
+    """Return the ONNX bytes of a fitted tree or forest, from its public arrays."""
+    try:
+        from onnx import TensorProto, helper
+    except ImportError as e:
+        raise MissingDependency("models of scikit-learn need onnx: pip install 'limbwise[nn]'") from e
+    parts = _Parts(model)
+    lists: dict[str, list[Any]] = {}
+
+    def put(**entries: Any) -> None:
+        for name, entry in entries.items():
+            lists.setdefault(name, []).extend(entry)
+
+    prefix = "target" if parts.classes is None else "class"
+    for number, (tree, values) in enumerate(parts.trees):
+        left, right = np.asarray(tree.children_left), np.asarray(tree.children_right)
+        leaf = left < 0
+        nodes = np.arange(len(left))
+        # A leaf has no feature and no threshold; what is written there is not read.
+        put(
+            nodes_treeids=[number] * len(nodes),
+            nodes_nodeids=nodes.tolist(),
+            nodes_featureids=np.where(leaf, 0, tree.feature).tolist(),
+            nodes_values=np.where(leaf, 0, _below(np.asarray(tree.threshold))).astype(np.float32).tolist(),
+            nodes_modes=np.where(leaf, "LEAF", "BRANCH_LEQ").tolist(),
+            nodes_truenodeids=np.where(leaf, 0, left).tolist(),
+            nodes_falsenodeids=np.where(leaf, 0, right).tolist(),
+        )
+        at, output = np.nonzero(np.repeat(leaf[:, None], values.shape[1], axis=1))
+        put(
+            **{
+                f"{prefix}_treeids": [number] * len(at),
+                f"{prefix}_nodeids": at.tolist(),
+                f"{prefix}_ids": output.tolist(),
+                f"{prefix}_weights": values[at, output].tolist(),
+            }
+        )
+    given: dict[str, Any] = {**lists, "post_transform": "NONE"}
+    if parts.base.any():
+        given["base_values"] = parts.base.tolist()
+    if parts.classes is None:
+        operator, given["n_targets"] = "TreeEnsembleRegressor", 1
+        outputs = ["scores"]
+    else:
+        operator, outputs = "TreeEnsembleClassifier", ["label", "scores"]
+        named = np.asarray(parts.classes)
+        if named.dtype.kind in "biu" or (named.dtype.kind == "f" and (named == np.floor(named)).all()):
+            given["classlabels_int64s"] = [int(label) for label in named]
+        else:
+            given["classlabels_strings"] = [str(label) for label in named]
+    node = helper.make_node(operator, ["x"], outputs, name="trees", domain="ai.onnx.ml", **given)
+    info = helper.make_tensor_value_info
+    label = TensorProto.STRING if "classlabels_strings" in given else TensorProto.INT64
+    kinds = [info(name, label if name == "label" else TensorProto.FLOAT, None) for name in outputs]
+    graph = helper.make_graph([node], "trees", [info("x", TensorProto.FLOAT, ["rows", features])], kinds)
+    sets = [helper.make_opsetid("", 17), helper.make_opsetid("ai.onnx.ml", 3)]
+    made: bytes = helper.make_model(graph, opset_imports=sets).SerializeToString()
+    return made
+
+
+class Forest:
+    """A compiled forest; made by :func:`compile`."""
+
+    def __init__(
+        self,
+        path: Path,
+        rows: Numbers,
+        calibrate: Numbers | None,
+        home: tempfile.TemporaryDirectory[str],
+        memory: str | int | None,
+        options: dict[str, Any],
+    ) -> None:
+        self.path = path
+        self._home, self._memory, self._options = home, memory, options
+        self.rows = len(rows)
+        if options["bits"] is not None:
+            options["calibrate"] = self._write("calibrate", rows if calibrate is None else calibrate)
+        self.workload = self._with(rows, "rows", None)
+
+    def _write(self, name: str, values: npt.ArrayLike) -> Path:
+        path = Path(self._home.name) / f"{name}.npy"
+        np.save(path, np.asarray(values, dtype=np.float64))
+        return path
+
+    def _with(self, rows: Numbers, name: str, labels: npt.ArrayLike | None) -> Workload:
+        label = None
+        if labels is not None:
+            rows, label = np.column_stack([rows, np.asarray(labels, dtype=np.float64)]), "last"
+        data = self._write(name, rows)
+        if label is not None and "calibrate" in self._options:
+            raise ParamsError("labels beside bits=: the rows to calibrate on have none")
+        return Workload(
+            "forest",
+            memory=self._memory,
+            model=self.path,
+            data=data,
+            label=label,
+            rows=len(rows),
+            **self._options,
+        )
+
+    def plan(self) -> Plan:
+        """Plan before any key exists: bootstrappings, failure probability, keys, memory, seconds."""
+        return self.workload.plan()
+
+    def time(self, machines: str = "ark", **numbers: Any) -> dict[str, Timing]:
+        """Schedule the program on machine models, several with commas between.
+
+        Args:
+            machines: names of models (:func:`limbwise.machines`) or TOML files.
+            numbers: numbers of the machines to change.
+        """
+        return {name.strip(): self.workload.time(name.strip(), **numbers) for name in machines.split(",")}
+
+    def run(self, *, device: str | None = None, threads: int | None = None) -> Run:
+        """Run client and server in one process on the rows, and compare with the quantized forest in the clear."""
+        return self.workload.run(device=device, threads=threads)
+
+    def predict(self, rows: npt.ArrayLike) -> npt.NDArray[Any]:
+        """Return the answers for rows, encrypted, evaluated and decrypted here: labels, or numbers of a regression.
+
+        Args:
+            rows: rows of features, any number; 64 at most are evaluated at once.
+        """
+        return self._answers(_rows(rows))[0]
+
+    def _answers(self, rows: Numbers, labels: npt.ArrayLike | None = None) -> tuple[npt.NDArray[Any], list[Run]]:
+        found, runs = [], []
+        told = None if labels is None else np.asarray(labels)
+        for at in range(0, len(rows), _MOST_ROWS):
+            some = slice(at, at + _MOST_ROWS)
+            run = self._with(rows[some], "predict", None if told is None else told[some]).run()
+            facts = run.facts
+            names = np.asarray([_number(name) for name in facts["class_labels"]])
+            scores = np.asarray(facts["scores"])
+            found.append(names[facts["classes"]] if len(names) else scores[:, 0] if scores.shape[1] == 1 else scores)
+            runs.append(run)
+        return np.concatenate(found), runs
+
+    def check(self, rows: npt.ArrayLike, labels: npt.ArrayLike | None = None) -> dict[str, Any]:
+        """Return how encrypted answers and those of the forest of floats agree: each row is run encrypted.
+
+        Args:
+            rows: rows of features.
+            labels: the right labels or numbers; labels that are numbers only.
+        """
+        answers, runs = self._answers(_rows(rows), labels)
+        facts = [run.facts for run in runs]
+        found: dict[str, Any] = {
+            "rows": len(answers),
+            "wrong": sum(one["wrong"] for one in facts),
+            "largest_error_of_quantization": max(one["largest_error_of_quantization"] for one in facts),
+            "bootstrappings_per_row": facts[0]["bootstrappings_per_row"],
+            "seconds_per_row": sum(one["seconds"] for one in facts) / len(answers),
+        }
+        if "same_class_as_floats" in facts[0]:
+            found["same_class_as_floats"] = sum(one["same_class_as_floats"] for one in facts)
+        for name in ("accuracy", "mean_error"):
+            if name in facts[0]:
+                weights = [len(one["scores"]) for one in facts]
+                found[name] = {
+                    who: float(np.average([one[name][who] for one in facts], weights=weights)) for who in facts[0][name]
+                }
+        return found
+
+    def keygen(
+        self, client: PathLike | None = None, server: PathLike | None = None, *, passphrase: str | None = None
+    ) -> tuple[Client, Server]:
+        """Make keys and return the two sides, each with a directory of its own.
+
+        Args:
+            client: directory of the client; one that goes with this object by default.
+            server: directory of the server; the same.
+            passphrase: encrypts the secret key.
+        """
+        home = Path(self._home.name)
+        client = home / "client" if client is None else client
+        server = home / "server" if server is None else server
+        theirs, ours = self.workload.keygen(client, server, passphrase=passphrase)
+        return Client(theirs, self.rows, self._home), Server(ours, self.path, self._home)
+
+
+def _number(label: str) -> int | str:
+    """Return a label as it was: whole numbers are."""
+    try:
+        return int(label)
+    except ValueError:
+        return label
+
+
+__all__ = ["Forest", "compile"]

@@ -1,0 +1,72 @@
+"""Forests through ``lw.trees``: the shipped one, planned and run by both sides on a ring without security."""
+
+import importlib.util
+from pathlib import Path
+
+import limbwise as lw
+import numpy as np
+import pytest
+from limbwise.errors import LimbwiseError, ParamsError
+
+ROOT = Path(__file__).parents[2]
+FOREST = ROOT / "crates/apps/data/forest_breast_cancer.onnx"
+TINY = ROOT / "crates/fuzz/corpus/tfhe-params-toml/tiny-4.toml"
+
+
+@pytest.fixture(scope="module")
+def table():
+    rows = np.loadtxt(ROOT / "crates/apps/data/breast_cancer_wisconsin.csv", delimiter=",", skiprows=1)
+    return rows[400:, :-1], rows[400:, -1].astype(int)
+
+
+@pytest.fixture(scope="module")
+def forest(table):
+    return lw.trees.compile(FOREST, table[0][:2], preset=TINY)
+
+
+def test_a_plan_counts_bootstrappings(forest):
+    plan = forest.plan()
+    assert plan.facts["bootstrappings_per_row"] == plan.facts["alternatives"]["by_block"]
+    assert plan.facts["alternatives"]["by_leaf"] == plan.facts["leaves"]
+    assert forest.time("counts")["counts"].seconds >= 0
+
+
+def test_answers_are_the_forests(forest, table):
+    x, y = table
+    found = forest.check(x[:3], y[:3])
+    assert (found["rows"], found["wrong"], found["same_class_as_floats"]) == (3, 0, 3)
+    assert found["accuracy"]["encrypted"] == found["accuracy"]["twin"]
+    assert forest.predict(x[:3]).tolist() == y[:3].tolist()
+
+
+def test_both_sides_by_files(forest, table):
+    client, server = forest.keygen()
+    classes, scores = client.decrypt(server(client.encrypt(table[0][2:4])))
+    assert classes.tolist() == table[1][2:4].tolist()
+    assert scores.shape == (2, 1)
+
+
+def test_what_is_no_forest_is_told(table):
+    with pytest.raises(ParamsError, match=r"an onnx\.ModelProto"):
+        lw.trees.compile(3, table[0][:1])
+    with pytest.raises(ParamsError, match="rows of features"):
+        lw.trees.compile(FOREST, table[0][0])
+    with pytest.raises(LimbwiseError, match="29 columns"):
+        lw.trees.compile(FOREST, table[0][:1, 1:])
+    with pytest.raises(LimbwiseError, match="tree ensemble"):
+        lw.trees.compile(b"\xff" * 64, table[0][:1])
+
+
+@pytest.mark.skipif(importlib.util.find_spec("sklearn") is None, reason="needs limbwise[nn]")
+def test_forests_of_scikit_learn(table):
+    pytest.importorskip("onnx")
+    from sklearn.ensemble import AdaBoostClassifier, GradientBoostingClassifier, RandomForestRegressor
+
+    x, y = table
+    boosted = GradientBoostingClassifier(n_estimators=5, max_depth=2, random_state=0).fit(x, y)
+    assert lw.trees.compile(boosted, x[:2], preset=TINY).predict(x[:2]).tolist() == boosted.predict(x[:2]).tolist()
+    numbers = RandomForestRegressor(4, max_depth=3, random_state=0).fit(x, x[:, 0])
+    got = lw.trees.compile(numbers, x[:2], values=8, preset=TINY).predict(x[:2])
+    assert np.abs(got - numbers.predict(x[:2])).max() < 0.1
+    with pytest.raises(ParamsError, match="AdaBoost"):
+        lw.trees.compile(AdaBoostClassifier(n_estimators=2).fit(x, y), x[:1])
