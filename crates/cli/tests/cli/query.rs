@@ -77,9 +77,10 @@ fn a_joined_table_answers_in_groups() {
     assert_eq!(exact(0)[..4], ["Ulm", "3", "39.24666666666667", "106.7085"], "{run:#}");
     assert_eq!(exact(1), ["Bonn", "2", "41.50", "43.0000", "0.963855421686747"], "{run:#}");
     assert!(run["answer"]["relative_error"].as_f64().unwrap() < 1e-4, "{run:#}");
-    // What is revealed stands before all else, and the rows are written below.
-    let told = |verb: &str| String::from_utf8(folder.run(&[&[verb], &query[..]].concat()).stdout).unwrap();
-    assert!(told("plan").trim_start().starts_with("server learns"), "{}", told("plan"));
+    // What is revealed stands before all else.
+    let told = String::from_utf8(folder.run(&[&["plan"], &query[..]].concat()).stderr).unwrap();
+    let at = |text: &str| told.find(text).unwrap_or_else(|| panic!("{text}: {told}"));
+    assert!(at("server learns") < at("plan of query"), "{told}");
     evaluated(&folder, &query);
     let opened =
         folder.run(&["decrypt", "--client", "mine", "--in", "out", "--out", "answer.csv", "--compare", "--json"]);
