@@ -7,14 +7,14 @@ use std::io::{Read, Write};
 use serde_json::{Value, json};
 
 /// The same program on each back end: Poulpy's traits hold for the two types that it exports, not for a type parameter.
+#[path = "."]
 mod serial {
     pub use poulpy_cpu_avx512::NTT3x42Ifma as Backend;
-    #[path = "../bootstrap.rs"]
     pub mod bootstrap;
 }
+#[path = "."]
 mod parallel {
     pub use poulpy_cpu_avx512::NTT3x42IfmaRayon as Backend;
-    #[path = "../bootstrap.rs"]
     pub mod bootstrap;
 }
 
