@@ -13,8 +13,8 @@ use poulpy_ckks::presets::bootstrapping::BootstrappingPreset;
 use poulpy_ckks::{CKKSInfos, CKKSLayout, GLWEPlaintextMeta, Scale, SetCKKSInfos, SlotsKind};
 use poulpy_core::api::{GLWESecretPreparedFactory, GLWESecretSampling};
 use poulpy_core::layouts::{BackendGLWESecret, BackendGLWESecretPrepared, GLWESecretAlloc, LWEInfos, SetK};
-use poulpy_hal::api::{ModuleNew, ScratchOwnedAlloc, ScratchOwnedBorrow};
-use poulpy_hal::layouts::{Backend as _, Module, ScratchOwned, WriterTo};
+use poulpy_hal::api::{ScratchOwnedAlloc, ScratchOwnedBorrow};
+use poulpy_hal::layouts::{Module, ScratchOwned, WriterTo};
 use poulpy_hal::source::Source;
 
 use super::Backend as B;
