@@ -2,82 +2,15 @@
 """Installs the rivals that this machine can have, starts their drivers, passes questions and answers on (README.md).
 
 Python 3.11 or later, standard library only. Everything is installed under target/peers of the repository. What cannot
-be had is named on standard error with its reason, and its rows are absent.
+be had is named on standard error with its reason, and its rows are absent. `--bootstrap` measures bootstrapping instead.
 """
 
 import json
-import shutil
 import subprocess
 import sys
-from pathlib import Path
 
-HERE = Path(__file__).resolve().parent
-PLACE = HERE.parent.parent / "target" / "peers"
-NUMPY = "numpy==2.2.6"
-OPENFHE = ["openfhe==1.6.1.0.22.4", NUMPY]  # its extension is for CPython 3.10 only
-TENSEAL = ["tenseal==0.3.16", NUMPY]
-
-
-class Absent(Exception):
-    """Why a rival is not there."""
-
-
-def say(text):
-    """A line for the person who looks on."""
-    print(f"peers: {text}", file=sys.stderr, flush=True)
-
-
-def quietly(*command, cwd=None):
-    """Runs an installing command; its last words are the reason if it fails."""
-    words = [str(c) for c in command]
-    done = subprocess.run(words, cwd=cwd, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-    if done.returncode:
-        last = done.stderr.strip().splitlines() or ["no reason given"]
-        raise Absent(f"{Path(words[0]).name}: {last[-1]}")
-
-
-def python310():
-    """A CPython 3.10 that runs: on the path, of pyenv, or of uv."""
-    found = [shutil.which("python3.10"), *sorted(Path.home().glob(".pyenv/versions/3.10.*/bin/python"))]
-    if uv := shutil.which("uv"):
-        answer = subprocess.run([uv, "python", "find", "3.10"], capture_output=True, text=True)
-        found.append(answer.stdout.strip())
-    for candidate in filter(None, found):
-        program = "import sys; sys.exit(sys.version_info[:2] != (3, 10))"
-        if subprocess.run([str(candidate), "-c", program], capture_output=True).returncode == 0:
-            return candidate
-    raise Absent("its wheel needs CPython 3.10; none on the path, in ~/.pyenv or known to uv")
-
-
-def wheel(python, requirements, driver):
-    """A virtual environment with wheels, for one driver."""
-    place = PLACE / driver
-    inside = place / "bin" / "python"
-    installed = place / "installed.txt"
-    if not installed.exists() or installed.read_text().split() != requirements:
-        shutil.rmtree(place, ignore_errors=True)
-        quietly(python, "-m", "venv", place)
-        quietly(inside, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *requirements)
-        installed.write_text("\n".join(requirements))
-    return [inside, HERE / f"{driver}_driver.py"]
-
-
-def lattigo():
-    """The Go driver, built with the versions of go.sum."""
-    go = shutil.which("go")
-    if not go:
-        raise Absent("no go on the path")
-    quietly(go, "build", "-o", PLACE / "lattigo", ".", cwd=HERE / "lattigo")
-    return [PLACE / "lattigo"]
-
-
-def python_for_tenseal():
-    """CPython 3.10 if there is one, or else this one: tenseal has wheels for several."""
-    try:
-        return python310()
-    except Absent:
-        return sys.executable
-
+import bootstrapping
+from install import OPENFHE, PLACE, TENSEAL, Absent, lattigo, python310, python_for_tenseal, say, wheel
 
 RIVALS = {
     "Lattigo": lattigo,
@@ -118,23 +51,9 @@ def ask(running, question, told):
             say(reason)
 
 
-def bootstrap(parameters):
-    """Prints Lattigo's row of bootstrapping, from a process of its own: its peak memory is that of nothing else."""
-    PLACE.mkdir(parents=True, exist_ok=True)
-    question = json.dumps({"op": "bootstrap", "parameters": parameters}) + "\n"
-    try:
-        done = subprocess.run([str(c) for c in lattigo()], input=question, stdout=subprocess.PIPE, text=True)
-    except (Absent, OSError) as reason:
-        sys.exit(f"peers: Lattigo is absent: {reason}")
-    if done.returncode:
-        sys.exit(f"peers: Lattigo's driver stopped with exit status {done.returncode}; it needs 18 GB for N = 2^16")
-    print(done.stdout, end="")
-
-
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["--bootstrap"]:
-        bootstrap(*sys.argv[2:3] or ["N16QP1767H32768H32"])
-        sys.exit()
+    if "--bootstrap" in sys.argv:
+        sys.exit(bootstrapping.main(sys.argv[1:]))
     drivers, told = start(), set()
     for line in sys.stdin:
         for row in ask(drivers, line, told):

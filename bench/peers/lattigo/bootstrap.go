@@ -19,6 +19,7 @@ import (
 // bootstrapped is what a row of bootstrapping has beyond the others.
 type bootstrapped struct {
 	Levels        int     `json:"levels"`
+	LevelBits     int     `json:"level_bits"`
 	Slots         int     `json:"slots"`
 	KeygenSeconds float64 `json:"keygen_seconds"`
 	KeyBytes      int     `json:"key_bytes"`
@@ -28,6 +29,7 @@ type bootstrapped struct {
 	MinBits      float64 `json:"min_bits"`
 	PeerMeanBits float64 `json:"peer_mean_bits"`
 	PeakBytes    uint64  `json:"peak_bytes"`
+	Security     string  `json:"security"`
 }
 
 // bootstrap runs Lattigo's own parameter set of a name, twice, on random complex slots encrypted under the secret key;
@@ -62,6 +64,7 @@ func bootstrap(name string) (*bootstrapped, []float64, string, error) {
 		return nil, nil, "", err
 	}
 	result := &bootstrapped{
+		LevelBits: int(params.LogDefaultScale()), Security: "128 bits by the library's documentation; it checks nothing",
 		Slots: params.MaxSlots(), KeygenSeconds: time.Since(start).Seconds(), KeyBytes: keys.BinarySize(),
 	}
 	eval, err := bootstrapping.NewEvaluator(raised, keys)

@@ -1,5 +1,5 @@
-// Measures Lattigo on one thread: one question of bench/peers/README.md a line of standard input, one answer a line
-// of standard output.
+// Measures Lattigo, on one thread unless a question says otherwise: one question of bench/peers/README.md a line of
+// standard input, one answer a line of standard output.
 package main
 
 import (
@@ -27,6 +27,8 @@ type question struct {
 	SpecialBits []int  `json:"special_bits"`
 	// Parameters is the name of a set of Lattigo's own, for "bootstrap".
 	Parameters string `json:"parameters"`
+	// Threads is how many the Go runtime may use, 1 unless said.
+	Threads int `json:"threads"`
 }
 
 // answer is a row, or the reason why there is none.
@@ -42,7 +44,6 @@ type answer struct {
 }
 
 func main() {
-	runtime.GOMAXPROCS(1)
 	lines := bufio.NewScanner(os.Stdin)
 	out := json.NewEncoder(os.Stdout)
 	for lines.Scan() {
@@ -51,6 +52,7 @@ func main() {
 			fmt.Fprintln(os.Stderr, "lattigo: a question that is no JSON:", err)
 			os.Exit(2)
 		}
+		runtime.GOMAXPROCS(max(q.Threads, 1))
 		a := answer{Library: "Lattigo", Version: version()}
 		var times []float64
 		var parameters string
