@@ -81,8 +81,12 @@ fn foreign(folder: &Folder, name: &str) {
 #[test]
 fn ciphertexts_of_other_libraries_are_opened_and_compared() {
     let folder = Folder::new("foreign");
-    ["a", "product", "relin", "secret"].map(|name| foreign(&folder, &format!("openfhe/{name}.json.gz")));
-    ["ct", "secret"].map(|name| foreign(&folder, &format!("lattigo/{name}.bin.gz")));
+    for name in ["a", "product", "relin", "secret"] {
+        foreign(&folder, &format!("openfhe/{name}.json.gz"));
+    }
+    for name in ["ct", "secret"] {
+        foreign(&folder, &format!("lattigo/{name}.bin.gz"));
+    }
     let params = repository("crates/runtime/tests/session/foreign/lattigo/params.json");
     fs::copy(params, folder.path().join("params.json")).unwrap();
     refused(&folder, &["convert", "relin.json", "--out", "o.toml"], "--insecure REASON");

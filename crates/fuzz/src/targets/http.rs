@@ -52,7 +52,8 @@ static SERVER: LazyLock<SocketAddr> = LazyLock::new(|| {
     };
     let store = Store::open(&scratch::folder().join("server"), limits, Arc::new(Nothing)).expect("a store");
     let any = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-    let server = Server::bind(any, Access::this_machine(), None, Arc::new(store), Arc::new(|_: &str| ())).expect("a port");
+    let server =
+        Server::bind(any, Access::this_machine(), None, Arc::new(store), Arc::new(|_: &str| ())).expect("a port");
     let address = server.address();
     thread::spawn(move || server.run(Duration::from_secs(1)));
     address
