@@ -18,6 +18,10 @@ use super::{
 
 /// All presets with bootstrapping.
 pub(super) fn presets() -> Vec<Preset> {
+    [for_all_slots(), for_few_slots()].concat()
+}
+
+fn for_all_slots() -> Vec<Preset> {
     vec![
         preset(
             "boot",
@@ -69,6 +73,11 @@ pub(super) fn presets() -> Vec<Preset> {
             "no ephemeral secret, as OpenFHE with a uniform ternary one: 6 levels of 59 bits, 16.4 bits, 2^-34 failures; keys 4.8 GB, at least 0.7 GB seeded",
             boot_uniform(),
         ),
+    ]
+}
+
+fn for_few_slots() -> Vec<Preset> {
+    vec![
         preset(
             "boot-few",
             "for few slots, two maps each way, 27 limbs, dnum 3: 12 levels, 2^-113 failures at 256 slots",
