@@ -64,7 +64,7 @@ func bootstrap(name string) (*bootstrapped, []float64, string, error) {
 		return nil, nil, "", err
 	}
 	result := &bootstrapped{
-		LevelBits: int(params.LogDefaultScale()), Security: "128 bits by the library's documentation; it checks nothing",
+		LevelBits: int(params.LogDefaultScale()), Security: "not stated for the set; the library checks none",
 		Slots: params.MaxSlots(), KeygenSeconds: time.Since(start).Seconds(), KeyBytes: keys.BinarySize(),
 	}
 	eval, err := bootstrapping.NewEvaluator(raised, keys)
