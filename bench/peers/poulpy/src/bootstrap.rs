@@ -140,8 +140,9 @@ fn standard(
     let key_bytes = serialized(&keys)?;
     let start = Instant::now();
     let mut scratch = ScratchOwned::<B>::alloc(layout.prepare_tmp_bytes(module));
-    let keys = keys.transfer_and_prepare(module, &mut scratch.borrow());
+    let prepared = keys.transfer_and_prepare(module, &mut scratch.borrow());
     keygen_seconds += start.elapsed().as_secs_f64();
+    drop(keys); // the step needs the prepared ones only
     let bytes = BootstrappingContextPrepared::<B, f64>::compile_unprepared_tmp_bytes(module, plan)?;
     let mut scratch = ScratchOwned::<B>::alloc(bytes);
     let context = BootstrappingContextPrepared::<B, f64>::compile_unprepared(
@@ -155,7 +156,7 @@ fn standard(
     let bytes = module.ckks_bootstrap_tmp_bytes(&preset.bootstrap_layout(), &preset.input_layout(), &context, layout);
     let mut scratch = ScratchOwned::<B>::alloc(bytes);
     let step: Step = Box::new(move |module, output, input| {
-        Ok(module.ckks_bootstrap(output, input, &context, &keys, &mut scratch.borrow())?)
+        Ok(module.ckks_bootstrap(output, input, &context, &prepared, &mut scratch.borrow())?)
     });
     Ok(Ready { step, keygen_seconds, key_bytes })
 }
@@ -186,8 +187,9 @@ fn with_conversions(
     let key_bytes = serialized(&keys)?;
     let start = Instant::now();
     let mut scratch = both(layout.prepare_ci_tmp_bytes(module, &ci));
-    let keys = keys.transfer_and_prepare_ci(module, &ci, &mut scratch.0.borrow(), &mut scratch.1.borrow())?;
+    let prepared = keys.transfer_and_prepare_ci(module, &ci, &mut scratch.0.borrow(), &mut scratch.1.borrow())?;
     keygen_seconds += start.elapsed().as_secs_f64();
+    drop(keys); // the step needs the prepared ones only
     let mut scratch = both(BootstrappingContextPrepared::<B, f64>::compile_ci_unprepared_tmp_bytes(module, &ci, plan)?);
     let context = BootstrappingContextPrepared::<B, f64>::compile_ci_unprepared(
         module,
@@ -203,7 +205,7 @@ fn with_conversions(
     let mut scratch = both(module.ckks_bootstrap_ci_tmp_bytes(&ci, &wide, &narrow, &context, layout));
     let step: Step = Box::new(move |module, output, input| {
         let (main, other) = (&mut scratch.0.borrow(), &mut scratch.1.borrow());
-        Ok(module.ckks_bootstrap_ci_into(&ci, output, input, &context, &keys, main, other)?)
+        Ok(module.ckks_bootstrap_ci_into(&ci, output, input, &context, &prepared, main, other)?)
     });
     Ok(Ready { step, keygen_seconds, key_bytes })
 }
