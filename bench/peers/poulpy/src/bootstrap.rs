@@ -4,10 +4,12 @@ use std::error::Error;
 use std::time::Instant;
 
 use poulpy_ckks::api::{
-    CKKSAllOpsTmpBytes, CKKSBootstrappingCIOps, CKKSBootstrappingOps, CKKSDecryptOps, CKKSEncodingHostOps, CKKSEncryptOps,
+    CKKSAllOpsTmpBytes, CKKSBootstrappingCIOps, CKKSBootstrappingOps, CKKSDecryptOps, CKKSEncodingHostOps,
+    CKKSEncryptOps,
 };
 use poulpy_ckks::layouts::{
-    BootstrappingContextPrepared, BootstrappingKeySet, CKKSCiphertextAlloc, CKKSCiphertextOwned, CKKSPlaintextAlloc, EvalModRing,
+    BootstrappingContextPrepared, BootstrappingKeySet, CKKSCiphertextAlloc, CKKSCiphertextOwned, CKKSPlaintextAlloc,
+    EvalModRing,
 };
 use poulpy_ckks::presets::bootstrapping::BootstrappingPreset;
 use poulpy_ckks::{CKKSInfos, CKKSLayout, GLWEPlaintextMeta, Scale, SetCKKSInfos, SlotsKind};
@@ -23,7 +25,8 @@ use crate::{Counted, Measured, precision};
 type Ci = <Module<B> as CKKSBootstrappingCIOps<B>>::CI;
 type Owned = <B as poulpy_hal::layouts::Backend>::OwnedBuf;
 type Word = <B as poulpy_hal::layouts::Backend>::ZnxWord;
-type Step = Box<dyn FnMut(&Module<B>, &mut CKKSCiphertextOwned<B>, &CKKSCiphertextOwned<B>) -> Result<(), Box<dyn Error>>>;
+type Step =
+    Box<dyn FnMut(&Module<B>, &mut CKKSCiphertextOwned<B>, &CKKSCiphertextOwned<B>) -> Result<(), Box<dyn Error>>>;
 
 /// Sums of products stay exact but with probability 2^−128 a bootstrapping, as Poulpy's own benchmarks ask.
 const FAILURE_BITS: usize = 128;
@@ -45,7 +48,8 @@ pub fn measure(preset: &BootstrappingPreset) -> Result<Measured, Box<dyn Error>>
     let degree = if conjugate_invariant { 2 * preset.n() } else { preset.n() };
     let module = Module::<B>::new(degree as u64);
     let (raw, secret) = secret(&module, preset);
-    let ready = if conjugate_invariant { with_conversions(&module, preset, &raw)? } else { standard(&module, preset, &raw)? };
+    let ready =
+        if conjugate_invariant { with_conversions(&module, preset, &raw)? } else { standard(&module, preset, &raw)? };
     let Ready { mut step, keygen_seconds, key_bytes } = ready;
     let mut scratch = ScratchOwned::<B>::alloc(operations_bytes(&module, preset));
     let want = message(preset.n() / 2);
@@ -69,12 +73,19 @@ pub fn measure(preset: &BootstrappingPreset) -> Result<Measured, Box<dyn Error>>
         slots: preset.n() / 2,
         words: format!(
             "{}: raised modulus {} bits, result {}, input {}, limbs of {} bits, digits of {}",
-            preset.name(), preset.bootstrap_k(), preset.output_k(), preset.input_k(), preset.base2k(), preset.key_k_digit()
+            preset.name(),
+            preset.bootstrap_k(),
+            preset.output_k(),
+            preset.input_k(),
+            preset.base2k(),
+            preset.key_k_digit()
         ),
         security: format!(
             "128 bits by Poulpy's table: ternary secrets of weight {} up to 2^{}, of weight {} up to 2^{}",
-            preset.dense_secret_hamming_weight(), preset.max_dense_modulus(),
-            preset.sparse_secret_hamming_weight(), preset.max_sparse_modulus()
+            preset.dense_secret_hamming_weight(),
+            preset.max_dense_modulus(),
+            preset.sparse_secret_hamming_weight(),
+            preset.max_sparse_modulus()
         ),
     })
 }
@@ -115,7 +126,11 @@ fn at_scale(bits: usize) -> GLWEPlaintextMeta {
 }
 
 /// Keys and bootstrapping with EvalMod on the standard ring.
-fn standard(module: &Module<B>, preset: &BootstrappingPreset, raw: &BackendGLWESecret<B>) -> Result<Ready, Box<dyn Error>> {
+fn standard(
+    module: &Module<B>,
+    preset: &BootstrappingPreset,
+    raw: &BackendGLWESecret<B>,
+) -> Result<Ready, Box<dyn Error>> {
     let (plan, layout) = (preset.plan(), preset.keys_layout());
     let start = Instant::now();
     let [mut secrets, mut masks, mut errors] = sources();
@@ -125,26 +140,32 @@ fn standard(module: &Module<B>, preset: &BootstrappingPreset, raw: &BackendGLWES
     let key_bytes = serialized(&keys)?;
     let start = Instant::now();
     let mut scratch = ScratchOwned::<B>::alloc(layout.prepare_tmp_bytes(module));
-    let keys = keys.transfer_and_prepare(module, &mut scratch.borrow());
+    let prepared = keys.transfer_and_prepare(module, &mut scratch.borrow());
     keygen_seconds += start.elapsed().as_secs_f64();
+    drop(keys); // the step needs the prepared ones only
     let bytes = BootstrappingContextPrepared::<B, f64>::compile_unprepared_tmp_bytes(module, plan)?;
     let mut scratch = ScratchOwned::<B>::alloc(bytes);
     let context = BootstrappingContextPrepared::<B, f64>::compile_unprepared(
-        module, preset.base2k().into(), plan, &mut scratch.borrow(),
+        module,
+        preset.base2k().into(),
+        plan,
+        &mut scratch.borrow(),
     )?;
     let mut scratch = ScratchOwned::<B>::alloc(context.prepare_tmp_bytes(module));
     let context = context.prepare(module, &mut scratch.borrow())?;
     let bytes = module.ckks_bootstrap_tmp_bytes(&preset.bootstrap_layout(), &preset.input_layout(), &context, layout);
     let mut scratch = ScratchOwned::<B>::alloc(bytes);
     let step: Step = Box::new(move |module, output, input| {
-        Ok(module.ckks_bootstrap(output, input, &context, &keys, &mut scratch.borrow())?)
+        Ok(module.ckks_bootstrap(output, input, &context, &prepared, &mut scratch.borrow())?)
     });
     Ok(Ready { step, keygen_seconds, key_bytes })
 }
 
 /// Keys and bootstrapping with EvalMod on the conjugate-invariant ring.
 fn with_conversions(
-    module: &Module<B>, preset: &BootstrappingPreset, raw: &BackendGLWESecret<B>,
+    module: &Module<B>,
+    preset: &BootstrappingPreset,
+    raw: &BackendGLWESecret<B>,
 ) -> Result<Ready, Box<dyn Error>> {
     let (plan, layout) = (preset.plan(), preset.keys_layout());
     let ci = Module::<Ci>::new(preset.n() as u64);
@@ -152,17 +173,31 @@ fn with_conversions(
     let [mut secrets, mut masks, mut errors] = sources();
     let mut scratch = both(layout.generate_ci_tmp_bytes(module, &ci));
     let keys = plan.generate_keys_ci(
-        module, &ci, raw, layout, &mut secrets, &mut errors, &mut masks, &mut scratch.0.borrow(), &mut scratch.1.borrow(),
+        module,
+        &ci,
+        raw,
+        layout,
+        &mut secrets,
+        &mut errors,
+        &mut masks,
+        &mut scratch.0.borrow(),
+        &mut scratch.1.borrow(),
     )?;
     let mut keygen_seconds = start.elapsed().as_secs_f64();
     let key_bytes = serialized(&keys)?;
     let start = Instant::now();
     let mut scratch = both(layout.prepare_ci_tmp_bytes(module, &ci));
-    let keys = keys.transfer_and_prepare_ci(module, &ci, &mut scratch.0.borrow(), &mut scratch.1.borrow())?;
+    let prepared = keys.transfer_and_prepare_ci(module, &ci, &mut scratch.0.borrow(), &mut scratch.1.borrow())?;
     keygen_seconds += start.elapsed().as_secs_f64();
+    drop(keys); // the step needs the prepared ones only
     let mut scratch = both(BootstrappingContextPrepared::<B, f64>::compile_ci_unprepared_tmp_bytes(module, &ci, plan)?);
     let context = BootstrappingContextPrepared::<B, f64>::compile_ci_unprepared(
-        module, &ci, preset.base2k().into(), plan, &mut scratch.0.borrow(), &mut scratch.1.borrow(),
+        module,
+        &ci,
+        preset.base2k().into(),
+        plan,
+        &mut scratch.0.borrow(),
+        &mut scratch.1.borrow(),
     )?;
     let mut scratch = ScratchOwned::<B>::alloc(context.prepare_tmp_bytes(module));
     let context = context.prepare(module, &mut scratch.borrow())?;
@@ -170,7 +205,7 @@ fn with_conversions(
     let mut scratch = both(module.ckks_bootstrap_ci_tmp_bytes(&ci, &wide, &narrow, &context, layout));
     let step: Step = Box::new(move |module, output, input| {
         let (main, other) = (&mut scratch.0.borrow(), &mut scratch.1.borrow());
-        Ok(module.ckks_bootstrap_ci_into(&ci, output, input, &context, &keys, main, other)?)
+        Ok(module.ckks_bootstrap_ci_into(&ci, output, input, &context, &prepared, main, other)?)
     });
     Ok(Ready { step, keygen_seconds, key_bytes })
 }
@@ -201,11 +236,15 @@ fn serialized(keys: &BootstrappingKeySet<Owned, Word>) -> Result<u64, Box<dyn Er
 }
 
 fn encrypt(
-    module: &Module<B>, preset: &BootstrappingPreset, secret: &BackendGLWESecretPrepared<B>,
-    want: &(Vec<f64>, Vec<f64>), scratch: &mut ScratchOwned<B>,
+    module: &Module<B>,
+    preset: &BootstrappingPreset,
+    secret: &BackendGLWESecretPrepared<B>,
+    want: &(Vec<f64>, Vec<f64>),
+    scratch: &mut ScratchOwned<B>,
 ) -> Result<CKKSCiphertextOwned<B>, Box<dyn Error>> {
     let layout = preset.input_layout();
-    let mut plain = module.ckks_plaintext_alloc_from_slots(preset.n() / 2, preset.base2k().into(), layout.glwe_layout.k);
+    let mut plain =
+        module.ckks_plaintext_alloc_from_slots(preset.n() / 2, preset.base2k().into(), layout.glwe_layout.k);
     plain.set_meta(layout.meta);
     module.ckks_encode_slots_host_into(&mut plain, &want.0, &want.1, &mut scratch.borrow())?;
     let mut input = module.ckks_ciphertext_alloc_from_glwe_infos(&layout);
@@ -215,8 +254,11 @@ fn encrypt(
 }
 
 fn decrypt(
-    module: &Module<B>, preset: &BootstrappingPreset, secret: &BackendGLWESecretPrepared<B>,
-    output: &CKKSCiphertextOwned<B>, scratch: &mut ScratchOwned<B>,
+    module: &Module<B>,
+    preset: &BootstrappingPreset,
+    secret: &BackendGLWESecretPrepared<B>,
+    output: &CKKSCiphertextOwned<B>,
+    scratch: &mut ScratchOwned<B>,
 ) -> Result<(Vec<f64>, Vec<f64>), Box<dyn Error>> {
     let slots = preset.n() / 2;
     let bits = output.log_delta() + output.log_budget().min(WHOLE_BITS);
