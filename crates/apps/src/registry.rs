@@ -118,6 +118,7 @@ macro_rules! on_scheme {
 
 /// A program of any scheme, with parsed options.
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "a command has one")]
 pub enum AnyPrepared {
     Ckks(Prepared<Ckks>),
     Tfhe(Prepared<Tfhe>),
@@ -126,6 +127,7 @@ pub enum AnyPrepared {
 }
 
 #[derive(Clone, Debug)]
+#[expect(clippy::large_enum_variant, reason = "a command has one")]
 pub enum AnyProgram {
     Ckks(<Ckks as Registered>::Program),
     Tfhe(<Tfhe as Registered>::Program),

@@ -321,12 +321,15 @@ fn position<T: PartialEq>(list: &mut Vec<T>, value: T) -> usize {
     })
 }
 
-/// What each aggregate asks of rows beside WHERE, and its factors.
+/// What an aggregate asks of rows beside WHERE, and its factors.
+type Asked = (Option<Cond>, Vec<Term>);
+
+/// What each aggregate asks.
 fn aggregates(
     results: &Results,
     field: &impl Fn(&str) -> Result<Field, QueryError>,
     compared: &mut Vec<Field>,
-) -> Result<Vec<(Option<Cond>, Vec<Term>)>, QueryError> {
+) -> Result<Vec<Asked>, QueryError> {
     let mut found = Vec::new();
     for aggregate in &results.aggregates {
         let when = aggregate.when.as_ref().map(|when| resolved(when, field, compared)).transpose()?;

@@ -1,6 +1,8 @@
 //! Files that OpenFHE 1.6.1 and Lattigo 6.2.0 wrote (scripts/make_openfhe_vector.py, bench/peers/lattigo/vector) are read,
 //! decrypt under their secret keys to their values, and are computed with under their evaluation keys.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests")]
+
 use flate2::read::GzDecoder;
 use limbwise::{
     Complex64,
