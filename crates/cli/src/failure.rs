@@ -15,6 +15,11 @@ use std::{
 #[error("{0}")]
 pub(crate) struct Mistake(pub(crate) String);
 
+/// Two ciphertexts that are not the same: no mistake, and yet no success.
+#[derive(Debug, thiserror::Error)]
+#[error("{0} residues differ")]
+pub(crate) struct Unequal(pub(crate) u64);
+
 /// An operation that shadow mode found wrong: neither a user mistake nor a system failure.
 #[cfg(feature = "client")]
 #[derive(Debug, thiserror::Error)]
@@ -44,7 +49,7 @@ pub(crate) fn is_fault(error: &anyhow::Error) -> bool {
         Some(Scheme::Wire(WireError::Io { source, .. })) => !is_asked_for(source),
         _ => false,
     };
-    failed || found_wrong(error) || error.is::<io::Error>()
+    failed || found_wrong(error) || error.is::<Unequal>() || error.is::<io::Error>()
 }
 
 /// Whether shadow mode found something.

@@ -4,7 +4,12 @@ mod foreign;
 
 #[cfg(feature = "client")]
 use crate::secrets::PassphraseArgs;
-use crate::{failure::Mistake, host::HostArgs, output::JsonArgs, text::table::line};
+use crate::{
+    failure::{Mistake, Unequal},
+    host::HostArgs,
+    output::JsonArgs,
+    text::table::line,
+};
 use limbwise::{
     ckks::{Ciphertext, Estimate},
     params::Params,
@@ -314,11 +319,6 @@ impl Convert {
         Ok(Some(apart.fold(0.0, f64::max)))
     }
 }
-
-/// Two ciphertexts that are not the same.
-#[derive(Debug, thiserror::Error)]
-#[error("{0} residues differ")]
-struct Unequal(u64);
 
 fn refused(e: limbwise_runtime::exchange::fhetch::NpzError) -> Mistake {
     Mistake(e.to_string())

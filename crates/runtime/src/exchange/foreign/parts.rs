@@ -87,8 +87,13 @@ impl Chain {
     /// The parameters as a literal: one prime a level. A reason is wanted for a set below 128 bits.
     ///
     /// # Errors
-    /// [`ForeignError::Parameters`] for a set that this library does not take.
+    /// [`ForeignError::Field`] for a number that is no such prime; [`ForeignError::Parameters`] for a set that this library does
+    /// not take.
     pub fn literal(&self, insecure: Option<&str>) -> Result<ParamsLiteral, ForeignError> {
+        // A literal takes small numbers for sizes in bits.
+        if let Some(small) = self.moduli.iter().chain(&self.special).find(|&&q| q < 1 << 10) {
+            return Err(ForeignError::field("moduli", small, "primes that are 1 modulo 2N"));
+        }
         let mut literal = ParamsLiteral::chain(self.log_n, 0, self.log_scale, 0, (0, 0), self.dnum);
         literal.levels = self.moduli.iter().map(|&q| vec![PrimeChoice::Exact(q)]).collect();
         literal.special = self.special.iter().map(|&p| PrimeChoice::Exact(p)).collect();
