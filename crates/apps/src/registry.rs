@@ -117,6 +117,7 @@ macro_rules! on_scheme {
 
 /// A program of any scheme, with parsed options.
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "a command has one of them")]
 pub enum AnyPrepared {
     Ckks(Prepared<Ckks>),
     Tfhe(Prepared<Tfhe>),

@@ -168,7 +168,7 @@ impl Question {
                 continue; // no row can be in this group
             }
             let count = if keys.is_empty() { None } else { laid.measure(rows.clone(), Vec::new())? };
-            let measure = |(when, terms): &(Option<Cond>, Vec<Term>)| {
+            let measure = |(when, terms): &Asked| {
                 let of = std::iter::once(rows.clone()).chain(when.clone()).collect();
                 laid.measure(Cond::all(of, &compared), terms.clone())
             };
@@ -321,12 +321,15 @@ fn position<T: PartialEq>(list: &mut Vec<T>, value: T) -> usize {
     })
 }
 
+/// What an aggregate asks of rows beside WHERE, and its factors.
+type Asked = (Option<Cond>, Vec<Term>);
+
 /// What each aggregate asks of rows beside WHERE, and its factors.
 fn aggregates(
     results: &Results,
     field: &impl Fn(&str) -> Result<Field, QueryError>,
     compared: &mut Vec<Field>,
-) -> Result<Vec<(Option<Cond>, Vec<Term>)>, QueryError> {
+) -> Result<Vec<Asked>, QueryError> {
     let mut found = Vec::new();
     for aggregate in &results.aggregates {
         let when = aggregate.when.as_ref().map(|when| resolved(when, field, compared)).transpose()?;
