@@ -54,7 +54,7 @@ impl Bits {
 #[derive(Clone, Debug)]
 pub struct Query {
     name: &'static str,
-    question: Question,
+    question: Box<Question>,
     filter: Filter,
     params: BridgeParams,
     plan: BridgePlan,
@@ -155,7 +155,7 @@ impl Query {
         }
         let plan = BridgePlan { levels, ..BridgePlan::fastest(question.rows.next_power_of_two()) };
         let summed = question.summed();
-        Ok(Self { name, question, filter, params: params.clone(), plan, bits, summed })
+        Ok(Self { name, question: Box::new(question), filter, params: params.clone(), plan, bits, summed })
     }
 
     pub fn bits(&self) -> Bits {

@@ -78,7 +78,7 @@ fn a_joined_table_answers_in_groups() {
     assert_eq!(exact(1), ["Bonn", "2", "41.50", "43.0000", "0.963855421686747"], "{run:#}");
     assert!(run["answer"]["relative_error"].as_f64().unwrap() < 1e-4, "{run:#}");
     // What is revealed stands before all else.
-    let told = String::from_utf8(folder.run(&[&["plan"], &query[..]].concat()).stderr).unwrap();
+    let told = String::from_utf8(folder.run(&[&["plan"], &query[..]].concat()).stdout).unwrap();
     let at = |text: &str| told.find(text).unwrap_or_else(|| panic!("{text}: {told}"));
     assert!(at("server learns") < at("plan of query"), "{told}");
     evaluated(&folder, &query);
