@@ -20,8 +20,8 @@ N = 65536
 FIRST_BITS = 60
 BUDGET = [3, 3]  # levels of both linear steps
 DIGITS = 4  # of key switching: with the default of 3, special primes leave two levels fewer
-# The name of a set: bits of a level, levels after bootstrapping (the most that the library's own check of 128 bits lets
-# pass at N = 2^16), and whether slots go to coefficients first.
+# The name of a set: bits of a level, levels above the depth of bootstrapping (the most that the library's own check of
+# 128 bits lets pass at N = 2^16), and whether slots go to coefficients first.
 SETS = {
     "openfhe-59-s2c": (59, 6, True),
     "openfhe-59-c2s": (59, 6, False),

@@ -64,7 +64,7 @@ func bootstrap(name string) (*bootstrapped, []float64, string, error) {
 		return nil, nil, "", err
 	}
 	result := &bootstrapped{
-		LevelBits: int(params.LogDefaultScale()), Security: "sets of ePrint 2022/024, after its estimates; the library checks nothing",
+		LevelBits: int(params.LogDefaultScale()), Security: "a set of ePrint 2022/024; the library checks nothing",
 		Slots: params.MaxSlots(), KeygenSeconds: time.Since(start).Seconds(), KeyBytes: keys.BinarySize(),
 	}
 	eval, err := bootstrapping.NewEvaluator(raised, keys)
