@@ -15,6 +15,7 @@ use crate::{
     client::{Client, Conclusion},
     description::Description,
     family::Family,
+    forest::options::ForestArgs,
     gates::options::GatesArgs,
     heir::options::HeirArgs,
     helr::options::HelrArgs,
@@ -117,7 +118,7 @@ macro_rules! on_scheme {
 
 /// A program of any scheme, with parsed options.
 #[derive(Debug)]
-#[expect(clippy::large_enum_variant, reason = "a command has one of them")]
+#[expect(clippy::large_enum_variant, reason = "a command has one")]
 pub enum AnyPrepared {
     Ckks(Prepared<Ckks>),
     Tfhe(Prepared<Tfhe>),
@@ -528,6 +529,7 @@ workloads! {
         Nn50(NnArgs<50>) = "nn50", "nn50";
         /// The same with 100 layers
         Nn100(NnArgs<100>) = "nn100", "nn100";
+        Forest(ForestArgs) = "forest", "forest";
     }
     Bgv(IntegersProgram, IntegersClient, "on integers (BGV)") {
         BgvMul(BgvMulArgs) = "bgv-mul", "bgv-mul";

@@ -199,7 +199,7 @@ fn messages_say_what_got_wanted_and_the_next_step() {
         [
             edited(0, b'X'),
             edited(8, 3),
-            edited(10, 16),
+            edited(10, 17),
             refused("plaintext", &fixture("ciphertext")).to_string(),
             edited(10, 5),
             edited(15, 1),
@@ -211,7 +211,7 @@ fn messages_say_what_got_wanted_and_the_next_step() {
         [
             "this is not a limbwise file: it begins with \"XIMBWISE\", wanted \"LIMBWISE\"; check the path",
             "the file has format version 3, this program reads 1 and 2: use the limbwise that wrote it, or a newer one",
-            "the file has kind 16, and there are 1 to 15: it is damaged; fetch it again",
+            "the file has kind 17, and there are 1 to 16: it is damaged; fetch it again",
             "the file holds a ciphertext, wanted a plaintext: check which file goes where (limbwise inspect names its kind)",
             "the header is damaged (its checksum differs): fetch the file again",
             "the header has 16777397 bytes, at most 1048576 are possible: the file is damaged, or holds too many keys",
