@@ -20,7 +20,7 @@ use std::path::PathBuf;
 /// of the job itself are not looked at.
 ///
 /// # Errors
-/// As [`evaluate_files`] for program, keys and memory; what is wrong with a part is its answer.
+/// As [`evaluate_files`](super::evaluate_files) for program, keys and memory; what is wrong with a part is its answer.
 pub fn evaluate_parts(dev: &AnyDevice, job: &Job<'_>, limits: &Limits<'_>, asker: &mut dyn Asker) -> Result<()> {
     let keys = opened(job)?;
     let program = built(job, limits)?;

@@ -53,7 +53,7 @@ impl Polynomial {
     }
 }
 
-/// A CKKS ciphertext: phase = Σ parts[i]·s^i.
+/// A CKKS ciphertext: phase = Σ `parts[i]`·s^i.
 #[derive(Clone, Debug)]
 pub struct ForeignCiphertext {
     pub parts: Vec<Polynomial>,
