@@ -132,6 +132,16 @@ pub(crate) struct Converted {
     pub(crate) largest_difference: Option<f64>,
 }
 
+/// What is done with ciphertexts and keys.
+enum Task<'a> {
+    Compare(&'a Path),
+    Export,
+    Import,
+    #[cfg(feature = "client")]
+    Open,
+    Keys,
+}
+
 fn ends(path: &Path) -> &str {
     path.extension().and_then(|end| end.to_str()).unwrap_or("")
 }
@@ -152,11 +162,12 @@ impl Convert {
 
     fn done(&self) -> anyhow::Result<Converted> {
         let out = self.out.as_deref().unwrap_or(Path::new(""));
-        if (ends(&self.file), ends(out)) == ("json", "toml") {
+        let Some(task) = self.task(out)? else {
             let text = foreign::parameters(&self.file, self.insecure.as_deref())?;
             return Ok(Converted { files: vec![self.put(out, text.as_bytes())?], ..Converted::default() });
-        }
-        let beside = self.file.parent().unwrap_or(Path::new("."));
+        };
+        // The parent of a bare name is empty.
+        let beside = self.file.parent().filter(|dir| *dir != Path::new("")).unwrap_or(Path::new("."));
         let params = match self.params.as_deref() {
             Some(text) if ends(text) == "toml" => foreign::of_text(text)?,
             path => match params_of(path.unwrap_or(beside))? {
@@ -168,20 +179,31 @@ impl Convert {
             },
         };
         let dev = self.host.open()?;
-        if let Some(other) = &self.compare {
-            return self.compared((&dev, &params), other);
-        }
-        match (ends(&self.file), ends(out)) {
-            ("ct", "npz" | "json" | "bin") => self.exported(&dev, &params, out),
-            ("npz" | "json" | "bin", "ct") => self.imported(&dev, &params, out),
+        match task {
+            Task::Compare(other) => self.compared((&dev, &params), other),
+            Task::Import => self.imported(&dev, &params, out),
             #[cfg(feature = "client")]
-            ("ct" | "npz" | "json" | "bin", "npy") => self.opened(&dev, &params, out),
-            ("keys", _) => self.keys(&dev, &params, out),
-            (from, to) => {
-                let wanted = "wanted .ct to .npz, .json or .bin, one of these to .ct or .npy, .json to .toml, or .keys to a directory";
-                Err(Mistake(format!("a file *.{from} to *.{to}: {wanted}")).into())
-            }
+            Task::Open => self.opened(&dev, &params, out),
+            Task::Keys => self.keys(&dev, &params, out),
+            Task::Export => self.exported(&dev, &params, out),
         }
+    }
+
+    /// What the ends of the names ask for; none for parameters, which need no others.
+    fn task(&self, out: &Path) -> Result<Option<Task<'_>>, Mistake> {
+        Ok(Some(match (&self.compare, ends(&self.file), ends(out)) {
+            (Some(other), ..) => Task::Compare(other),
+            (None, "json", "toml") => return Ok(None),
+            (None, "ct", "npz" | "json" | "bin") => Task::Export,
+            (None, "npz" | "json" | "bin", "ct") => Task::Import,
+            #[cfg(feature = "client")]
+            (None, "ct" | "npz" | "json" | "bin", "npy") => Task::Open,
+            (None, "keys", _) => Task::Keys,
+            (None, from, to) => {
+                let wanted = "wanted .ct to .npz, .json or .bin, one of these to .ct or .npy, .json to .toml, or .keys to a directory";
+                return Err(Mistake(format!("a file *.{from} to *.{to}: {wanted}")));
+            }
+        }))
     }
 
     /// A ciphertext of any form; bounds on its values from another where the form has none.

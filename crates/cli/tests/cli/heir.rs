@@ -101,6 +101,9 @@ fn ciphertexts_of_other_libraries_are_opened_and_compared() {
     };
     opened("a.json", "o.toml", "secret.json");
     opened("ct.bin", "l.toml", "secret.bin");
+    refused(&folder, &["convert", "a.json", "--out", "x.zip"], "a file *.json to *.zip");
+    // Parameters are looked for beside the file, also if it is named without a folder.
+    refused(&folder, &["convert", "ct.bin", "--out", "y.npy", "--secret", "secret.bin"], "./params.limbwise");
     let compare = |other: &str| {
         let words = ["convert", "a.json", "--params", "o.toml", "--compare", other, "--secret", "secret.json"];
         folder.run(&words)
