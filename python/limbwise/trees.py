@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from limbwise._workloads import PathLike, Run, Workload
+from limbwise._sides import Compiled, Numbers
+from limbwise._workloads import Run, Workload
 from limbwise.errors import MissingDependency, ParamsError
-from limbwise.nn import Client, Numbers, Server
 from limbwise.program import Plan, Timing
 
 _MOST_ROWS = 64
@@ -206,7 +206,7 @@ def _of_sklearn(model: Any, features: int) -> bytes:
     return made
 
 
-class Forest:
+class Forest(Compiled):
     """A compiled forest; made by :func:`compile`."""
 
     def __init__(
@@ -218,17 +218,11 @@ class Forest:
         memory: str | int | None,
         options: dict[str, Any],
     ) -> None:
-        self.path = path
-        self._home, self._memory, self._options = home, memory, options
-        self.rows = len(rows)
+        super().__init__(path, len(rows), home)
+        self._memory, self._options = memory, options
         if options["bits"] is not None:
             options["calibrate"] = self._write("calibrate", rows if calibrate is None else calibrate)
         self.workload = self._with(rows, "rows", None)
-
-    def _write(self, name: str, values: npt.ArrayLike) -> Path:
-        path = Path(self._home.name) / f"{name}.npy"
-        np.save(path, np.asarray(values, dtype=np.float64))
-        return path
 
     def _with(self, rows: Numbers, name: str, labels: npt.ArrayLike | None) -> Workload:
         label = None
@@ -310,22 +304,6 @@ class Forest:
                     who: float(np.average([one[name][who] for one in facts], weights=weights)) for who in facts[0][name]
                 }
         return found
-
-    def keygen(
-        self, client: PathLike | None = None, server: PathLike | None = None, *, passphrase: str | None = None
-    ) -> tuple[Client, Server]:
-        """Make keys and return the two sides, each with a directory of its own.
-
-        Args:
-            client: directory of the client; one that goes with this object by default.
-            server: directory of the server; the same.
-            passphrase: encrypts the secret key.
-        """
-        home = Path(self._home.name)
-        client = home / "client" if client is None else client
-        server = home / "server" if server is None else server
-        theirs, ours = self.workload.keygen(client, server, passphrase=passphrase)
-        return Client(theirs, self.rows, self._home), Server(ours, self.path, self._home)
 
 
 def _number(label: str) -> int | str:

@@ -70,3 +70,28 @@ pub(crate) fn data_dir(name: &str) -> Option<std::path::PathBuf> {
     eprintln!("SKIPPED: {} is absent (set LIMBWISE_DATA to the folder with the public data)", path.display());
     None
 }
+
+/// TFHE parameters of few steps, for tests of programs.
+#[cfg(test)]
+pub(crate) fn small_tfhe() -> limbwise::tfhe::TfheParams {
+    use limbwise::{
+        params::{Insecure, PrimeChoice},
+        tfhe::{GadgetLiteral, TfheLiteral, TfheParams},
+    };
+    let literal = TfheLiteral {
+        log_n: 10,
+        masks: 1,
+        prime: PrimeChoice::Bits(48),
+        glwe_sigma: 3.2,
+        lwe_dimension: 20,
+        log_lwe_modulus: 32,
+        lwe_sigma: 3.2,
+        bootstrap: GadgetLiteral { base_log: 16, levels: 2 },
+        key_switch: GadgetLiteral { base_log: 4, levels: 5 },
+        message_bits: 4,
+        norm: 5.0,
+        log2_failure: -40.0,
+        insecure: Some(Insecure { reason: "a test of correctness".into() }),
+    };
+    TfheParams::new(&literal).unwrap()
+}

@@ -12,33 +12,10 @@ use crate::{
     onnx::{Attribute, Graph, Model, Node as Operator},
     program::Program as _,
 };
-use limbwise::{
-    params::{Insecure, PrimeChoice},
-    tfhe::{ClientKey, Evaluator, GadgetLiteral, ServerKey, TfheLiteral, TfheParams, TfheReading, noise, preset},
-};
+use limbwise::tfhe::{ClientKey, Evaluator, ServerKey, TfheParams, TfheReading, noise, preset};
 use limbwise_cpu::Cpu;
 use limbwise_math::sampling::Seed;
 use prost::Message as _;
-
-/// Few steps for speed.
-fn small() -> TfheParams {
-    let literal = TfheLiteral {
-        log_n: 10,
-        masks: 1,
-        prime: PrimeChoice::Bits(48),
-        glwe_sigma: 3.2,
-        lwe_dimension: 20,
-        log_lwe_modulus: 32,
-        lwe_sigma: 3.2,
-        bootstrap: GadgetLiteral { base_log: 16, levels: 2 },
-        key_switch: GadgetLiteral { base_log: 4, levels: 5 },
-        message_bits: 4,
-        norm: 5.0,
-        log2_failure: -40.0,
-        insecure: Some(Insecure { reason: "a test of correctness".into() }),
-    };
-    TfheParams::new(&literal).unwrap()
-}
 
 fn usual() -> TfheParams {
     TfheParams::new(&preset("2-2-p128").unwrap()).unwrap()
@@ -128,7 +105,7 @@ fn encrypted_forests_are_the_quantized_ones() {
         let seed = u64::try_from(number).unwrap();
         let ensemble = random(seed, 5, 4, task.clone());
         let forest = Forest::new(&ensemble, &Grid::Thresholds, bits).unwrap();
-        let program = Inference::new(&small(), forest.clone(), 2).unwrap();
+        let program = Inference::new(&crate::small_tfhe(), forest.clone(), 2).unwrap();
         assert_eq!(program.circuit().mode, mode, "{task:?}");
         let rows = random_rows(seed, 2);
         let client = ForestClient::new(&program, rows.clone(), Vec::new(), Some(ensemble.clone())).unwrap();

@@ -3,32 +3,9 @@ use super::{
     network::{CLASSES, KERNEL, KERNELS, Neuron, PARTS, PLACES, WIDTH, class},
 };
 use crate::{Evaluation, client::Client as _, family::Twin as _, program::Program as _};
-use limbwise::{
-    params::{Insecure, PrimeChoice},
-    tfhe::{ClientKey, Evaluator, GadgetLiteral, ServerKey, TfheLiteral, TfheParams, TfheReading, preset},
-};
+use limbwise::tfhe::{ClientKey, Evaluator, ServerKey, TfheParams, TfheReading, preset};
 use limbwise_cpu::Cpu;
 use limbwise_math::sampling::Seed;
-
-/// Few steps for speed.
-fn small() -> TfheParams {
-    let literal = TfheLiteral {
-        log_n: 10,
-        masks: 1,
-        prime: PrimeChoice::Bits(48),
-        glwe_sigma: 3.2,
-        lwe_dimension: 20,
-        log_lwe_modulus: 32,
-        lwe_sigma: 3.2,
-        bootstrap: GadgetLiteral { base_log: 16, levels: 2 },
-        key_switch: GadgetLiteral { base_log: 4, levels: 5 },
-        message_bits: 4,
-        norm: 5.0,
-        log2_failure: -40.0,
-        insecure: Some(Insecure { reason: "a test of correctness".into() }),
-    };
-    TfheParams::new(&literal).unwrap()
-}
 
 /// A neuron with patterned inputs and weights.
 fn neuron(seed: usize, inputs: usize) -> Neuron {
@@ -76,7 +53,7 @@ fn checked(program: &Nn, digits: Digits) -> (Vec<u64>, Vec<u64>) {
 
 #[test]
 fn encrypted_sums_are_the_twins() {
-    let program = Nn::new(&small(), network(4), 2).unwrap();
+    let program = Nn::new(&crate::small_tfhe(), network(4), 2).unwrap();
     let (sums, classes) = checked(&program, Digits::shipped(2).unwrap());
     assert!(sums.iter().any(|&m| m > 15) && sums.iter().any(|&m| m < 15), "sums of both signs occur");
     assert_eq!(classes.len(), 2);
