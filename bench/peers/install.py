@@ -72,11 +72,15 @@ def poulpy():
     cargo = shutil.which("cargo")
     if not cargo or subprocess.run([cargo, "+nightly", "--version"], capture_output=True).returncode:
         raise Absent("it needs nightly Rust (rustup toolchain install nightly)")
-    if not processor_has("avx512f", "avx512ifma", "avx512vl"):
-        raise Absent("its fastest back end needs AVX-512 with IFMA, which this processor lacks")
+    if processor_has("avx512f", "avx512ifma", "avx512vl"):
+        back_end = "ifma"
+    elif processor_has("avx2", "fma"):
+        back_end = "avx2"
+    else:
+        raise Absent("its back ends need AVX-512 with IFMA, or AVX2 with FMA, which this processor lacks")
     place = PLACE / "poulpy"
     environment = os.environ | {"RUSTFLAGS": "-C target-cpu=native", "CARGO_TARGET_DIR": str(place)}
-    build = [cargo, "+nightly", "build", "--release", "--locked"]
+    build = [cargo, "+nightly", "build", "--release", "--locked", "--features", back_end]
     quietly(*build, cwd=HERE / "poulpy", environment=environment)
     return [place / "release" / "limbwise-peer-poulpy"]
 

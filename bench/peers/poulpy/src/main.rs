@@ -1,20 +1,28 @@
-//! Bootstrapping of Poulpy on its AVX-512 IFMA back end: a question of bench/peers/README.md on standard input, one row on
-//! standard output. `RAYON_NUM_THREADS` says how many threads: one takes the serial back end, more the Rayon one.
+//! Bootstrapping of Poulpy on its back end for AVX-512 IFMA, or for AVX2 (features `ifma` and `avx2`): a question of
+//! bench/peers/README.md on standard input, one row on standard output. `RAYON_NUM_THREADS` says how many threads: one takes the serial back end, more the Rayon one.
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
 
 use serde_json::{Value, json};
 
+#[cfg(feature = "avx2")]
+use poulpy_cpu_avx::{NTT4x30Avx as Serial, NTT4x30AvxRayon as Parallel};
+#[cfg(feature = "ifma")]
+use poulpy_cpu_avx512::{NTT3x42Ifma as Serial, NTT3x42IfmaRayon as Parallel};
+
+/// The back end, as its row names it.
+const BACK_END: &str = if cfg!(feature = "ifma") { "AVX-512 IFMA" } else { "AVX2" };
+
 /// The same program on each back end: Poulpy's traits hold for the two types that it exports, not for a type parameter.
 #[path = "."]
 mod serial {
-    pub use poulpy_cpu_avx512::NTT3x42Ifma as Backend;
+    pub use super::Serial as Backend;
     pub mod bootstrap;
 }
 #[path = "."]
 mod parallel {
-    pub use poulpy_cpu_avx512::NTT3x42IfmaRayon as Backend;
+    pub use super::Parallel as Backend;
     pub mod bootstrap;
 }
 
@@ -108,7 +116,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     answer.insert("name", json!("bootstrap"));
     answer.insert("library", json!("Poulpy"));
-    answer.insert("version", json!("0.10.0 (AVX-512 IFMA)"));
+    answer.insert("version", json!(format!("0.10.0 ({BACK_END})")));
     println!("{}", serde_json::to_string(&answer)?);
     Ok(())
 }

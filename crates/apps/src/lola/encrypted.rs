@@ -156,7 +156,8 @@ impl Lola {
 /// Images that the sizes of values are taken from.
 const SAMPLE: usize = 16;
 
-fn root_mean_square<'a>(values: impl Iterator<Item = &'a f64>) -> f64 {
+/// Of no values: zero.
+pub(crate) fn root_mean_square<'a>(values: impl Iterator<Item = &'a f64>) -> f64 {
     let (count, sum) = values.fold((0usize, 0.0), |(count, sum), x| (count + 1, sum + x * x));
     (sum / count.max(1) as f64).sqrt()
 }

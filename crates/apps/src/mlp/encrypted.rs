@@ -6,6 +6,7 @@
 
 use super::network::{MOST_IMAGES, MlpError, Network, UNIT};
 use crate::{
+    lola::{client::Digits, encrypted::root_mean_square},
     program::{Array, Ckks, Details, Encryption, Evaluation, Numbers, Program, SlotsInput as Input, State, fields},
     way::Way,
 };
@@ -33,6 +34,8 @@ pub struct Mlp {
     params: Params,
     network: Arc<Network>,
     images: usize,
+    /// Root mean squares of the values after each step.
+    sizes: [f64; STEPS.len()],
 }
 
 impl Mlp {
@@ -45,7 +48,8 @@ impl Mlp {
         if !(1..=MOST_IMAGES).contains(&images) {
             return Err(MlpError::Images(images));
         }
-        Ok(Self { params: params.clone(), network: Arc::new(network), images })
+        let sizes = sizes(&network);
+        Ok(Self { params: params.clone(), network: Arc::new(network), images, sizes })
     }
 
     pub fn network(&self) -> &Network {
@@ -73,6 +77,17 @@ impl Mlp {
         let score = |image: usize, class: usize| slots[class * groups + image / of_one][image % of_one].re;
         (0..self.images).map(|image| (0..classes).map(|class| score(image, class)).collect()).collect()
     }
+}
+
+/// Images that the sizes of values are taken from.
+const SAMPLE: usize = 16;
+
+/// Sizes of the clear network's values on generated images: the rule of sums cannot know how much of a sum cancels. Both
+/// sides know the weights.
+fn sizes(network: &Network) -> [f64; STEPS.len()] {
+    let digits = Digits::generated(network.shape.side, SAMPLE, 0).pixels;
+    let steps: Vec<_> = digits.iter().map(|pixels| network.steps(pixels)).collect();
+    std::array::from_fn(|step| root_mean_square(steps.iter().flat_map(|steps| &steps[step])))
 }
 
 const STEPS: [&str; 3] = ["first layer", "square", "second layer"];
@@ -121,6 +136,7 @@ impl Program for Mlp {
                 1 => eval.relinearize_rescaled(&eval.square(x)?)?,
                 _ => eval.matrix_product(x, &self.network.second, UNIT)?,
             };
+            let next = next.with_magnitude(self.sizes[step]);
             state = State { step: step + 1, ciphertexts: vec![next], numbers: Vec::new() };
             journal.keep(&state)?;
         }

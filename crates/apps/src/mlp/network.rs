@@ -137,9 +137,17 @@ impl Network {
 
     /// The scores of an image.
     pub fn scores(&self, pixels: &[f64]) -> Vec<f64> {
+        let [_, _, scores] = self.steps(pixels);
+        scores
+    }
+
+    /// The sums of an image, their squares, and the scores.
+    pub fn steps(&self, pixels: &[f64]) -> [Vec<f64>; 3] {
         let features: Vec<f64> = (0..self.shape.features()).map(|i| self.feature(pixels, i)).collect();
-        let squares: Vec<f64> = sums(&self.first, &features).into_iter().map(|x| x * x).collect();
-        sums(&self.second, &squares)
+        let hidden = sums(&self.first, &features);
+        let squares: Vec<f64> = hidden.iter().map(|x| x * x).collect();
+        let scores = sums(&self.second, &squares);
+        [hidden, squares, scores]
     }
 }
 

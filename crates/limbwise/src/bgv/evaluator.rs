@@ -12,7 +12,7 @@ use crate::{
     error::{LevelError, Result, ShapeError},
     rlwe::{
         DivisionRounding, EvaluationKey, KeyName, KeyStore,
-        operations::{self, LevelDrop},
+        operations::{self, LevelDrop, MatrixSizes},
     },
 };
 use limbwise_device::{Device, Handle as _};
@@ -184,6 +184,25 @@ impl<'a, D: Device> Evaluator<'a, D> {
         let noise = a.noise.product(b.noise);
         self.fits("multiply", noise, a.level)?;
         let parts = operations::product(self.dev, left, right);
+        Ok(Ciphertext { parts, factor: self.of(a).t().mul(a.factor, b.factor), noise, ..*a })
+    }
+
+    /// The product of two encrypted matrices with one value of many messages a slot, as ciphertexts of three
+    /// polynomials: all products of a sum are added up first, so that each result is relinearized once. Batches of
+    /// rows·inner and inner·columns messages, row after row, give rows·columns.
+    ///
+    /// # Errors
+    /// [`ShapeError::Columns`] if a batch is no multiple of `inner`; otherwise as [`Self::multiply`].
+    pub fn multiply_matrices(&self, a: &Ciphertext<D>, b: &Ciphertext<D>, inner: usize) -> Result<Ciphertext<D>> {
+        let op = "multiply_matrices";
+        same_modulus(op, a.modulus, b.modulus)?;
+        same_level(op, a, b)?;
+        let (left, right) = (linear(op, a)?, linear(op, b)?);
+        let sizes = MatrixSizes::of(op, inner, [a.batch(), b.batch()])?;
+        let terms = NoiseBound::constant(i64::try_from(inner).unwrap_or(i64::MAX));
+        let noise = a.noise.product(b.noise).product(terms);
+        self.fits(op, noise, a.level)?;
+        let parts = operations::matrix_product(self.dev, left, right, sizes);
         Ok(Ciphertext { parts, factor: self.of(a).t().mul(a.factor, b.factor), noise, ..*a })
     }
 
@@ -391,12 +410,14 @@ pub(crate) fn same_modulus(op: &'static str, left: usize, right: usize) -> Resul
     if left == right { Ok(()) } else { Err(BgvError::Modulus { op, left, right }.into()) }
 }
 
+fn same_level<D: Device>(op: &'static str, a: &Ciphertext<D>, b: &Ciphertext<D>) -> Result<()> {
+    let (left, right) = (a.level, b.level);
+    if left == right { Ok(()) } else { Err(LevelError::Mismatch { op, left, right }.into()) }
+}
+
 fn same_shape<D: Device>(op: &'static str, a: &Ciphertext<D>, b: &Ciphertext<D>) -> Result<()> {
     same_modulus(op, a.modulus, b.modulus)?;
-    let (left, right) = (a.level, b.level);
-    if left != right {
-        return Err(LevelError::Mismatch { op, left, right }.into());
-    }
+    same_level(op, a, b)?;
     let (left, right) = (a.batch(), b.batch());
     if left != right && left != 1 && right != 1 {
         return Err(ShapeError::Batch { op, left, right }.into());

@@ -313,6 +313,13 @@ impl Estimate {
         Self { magnitude, peak: self.peak * norms.absolute, ..self.with_error_known(error) }
     }
 
+    /// The estimate of a sum of as many values of this estimate. Their errors are independent; sizes add up at most.
+    #[must_use]
+    pub fn summed(self, count: usize) -> Self {
+        let (error, count) = (self.error() * (count as f64).sqrt(), count as f64);
+        Self { magnitude: count * self.magnitude, peak: count * self.peak, ..self.with_error_known(error) }
+    }
+
     /// The estimate of a square: every error multiplies itself.
     #[must_use]
     pub fn squared(self) -> Self {

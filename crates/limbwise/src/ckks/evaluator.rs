@@ -39,7 +39,7 @@ impl<D: Device> Clone for Evaluator<'_, D> {
 impl<D: Device> Copy for Evaluator<'_, D> {}
 
 /// Operation, levels and packings that an error message names.
-struct Site {
+pub(super) struct Site {
     op: &'static str,
     levels: [usize; 2],
     scales: [f64; 2],
@@ -49,6 +49,15 @@ struct Site {
 
 impl Site {
     fn same_level_and_packing(&self) -> Result<()> {
+        self.same_level_and_slots()?;
+        let [left, right] = self.batches;
+        if left != right && left != 1 && right != 1 {
+            return Err(ShapeError::Batch { op: self.op, left, right }.into());
+        }
+        Ok(())
+    }
+
+    pub(super) fn same_level_and_slots(&self) -> Result<()> {
         let [left, right] = self.levels;
         if left != right {
             return Err(LevelError::Mismatch { op: self.op, left, right }.into());
@@ -56,10 +65,6 @@ impl Site {
         let [left, right] = self.slots;
         if left != right {
             return Err(ShapeError::Slots { op: self.op, left, right }.into());
-        }
-        let [left, right] = self.batches;
-        if left != right && left != 1 && right != 1 {
-            return Err(ShapeError::Batch { op: self.op, left, right }.into());
         }
         Ok(())
     }
@@ -395,7 +400,7 @@ impl<'a, D: Device> Evaluator<'a, D> {
         Ok(())
     }
 
-    fn product_scale(&self, op: &'static str, left: f64, right: f64, level: usize) -> Result<f64> {
+    pub(super) fn product_scale(&self, op: &'static str, left: f64, right: f64, level: usize) -> Result<f64> {
         let (scale, log_modulus) = (left * right, self.params.log_modulus(level));
         if scale.log2() > log_modulus - 1.0 {
             return Err(ScaleError::TooLarge { op, log_scale: scale.log2(), log_modulus, level }.into());
@@ -428,7 +433,7 @@ fn residue_of(value: f64) -> impl Fn(Modulus) -> u64 {
     move |q| q.mul(q.from_i64(mantissa), q.pow(2, exponent))
 }
 
-fn pair_site<D: Device>(op: &'static str, a: &Ciphertext<D>, b: &Ciphertext<D>) -> Site {
+pub(super) fn pair_site<D: Device>(op: &'static str, a: &Ciphertext<D>, b: &Ciphertext<D>) -> Site {
     let (levels, scales) = ([a.level, b.level], [a.scale, b.scale]);
     Site { op, levels, scales, slots: [a.slots, b.slots], batches: [a.batch(), b.batch()] }
 }

@@ -1,13 +1,18 @@
-//! A clear matrix times encrypted rows: one value of a vector a ciphertext, one vector a slot. A layer is a product of
-//! integers with residues; no slot moves, so no key is needed. Source: \[BCHPS24\].
+//! Matrices with one value of many messages a slot: no slot moves, so no rotation key is needed. Source: \[BCHPS24\].
+//!
+//! A clear matrix times encrypted rows is a product of integers with residues. Two encrypted matrices take one
+//! relinearization a result.
 
 use super::{
     ciphertext::Ciphertext,
-    evaluator::{Evaluator, linear},
+    evaluator::{Evaluator, linear, pair_site},
     shadow::Shadow,
     watch::With,
 };
-use crate::error::{Result, ScaleError, ShapeError};
+use crate::{
+    error::{Result, ScaleError, ShapeError},
+    rlwe::operations::{self, MatrixSizes},
+};
 use limbwise_device::{Device, IntegerMatrix};
 use num_complex::Complex64;
 
@@ -41,6 +46,29 @@ impl<D: Device> Evaluator<'_, D> {
         let shadow = x.shadow.as_ref().map(|shadow| mixed(shadow, matrix, unit));
         Ok(self.report(op, &[x], With::Nothing, Ciphertext { parts, scale, estimate, shadow, ..*x }))
     }
+
+    /// The product of two encrypted matrices with one value of many messages a slot, as ciphertexts of three
+    /// polynomials: all products of a sum are added up first, so that each result is relinearized once.
+    ///
+    /// Shape:  batches of rows·inner and inner·columns messages, row after row → rows·columns.
+    /// Scale:  the product of both.
+    /// Noise:  that of a product, times √inner.
+    /// Cost:   4·rows·inner·columns·ℓ·N products; no key.
+    ///
+    /// # Errors
+    /// [`ShapeError::Columns`] if a batch is no multiple of `inner`; otherwise as [`Self::multiply`].
+    pub fn multiply_matrices(&self, a: &Ciphertext<D>, b: &Ciphertext<D>, inner: usize) -> Result<Ciphertext<D>> {
+        let op = "multiply_matrices";
+        pair_site(op, a, b).same_level_and_slots()?;
+        let ((a0, a1), (b0, b1)) = (linear(op, a)?, linear(op, b)?);
+        let sizes = MatrixSizes::of(op, inner, [a.batch(), b.batch()])?;
+        let scale = self.product_scale(op, a.scale, b.scale, a.level)?;
+        let parts = operations::matrix_product(self.dev, [a0, a1], [b0, b1], sizes);
+        let shadow = a.shadow.as_ref().zip(b.shadow.as_ref()).map(|(a, b)| multiplied([a, b], sizes));
+        let estimate = a.estimate.product(b.estimate).summed(inner);
+        let product = Ciphertext { parts, scale, estimate, shadow, ..*a };
+        Ok(self.report(op, &[a, b], With::Nothing, product))
+    }
 }
 
 /// The largest sums of absolute and of squared weights of a row.
@@ -69,4 +97,16 @@ fn mixed(shadow: &Shadow, matrix: &IntegerMatrix, unit: f64) -> Shadow {
     };
     let sums = (0..matrix.rows()).flat_map(|j| (0..groups).map(move |g| (j, g)));
     Shadow::new(&sums.map(|(j, g)| sum(j, g)).collect::<Vec<_>>(), slots)
+}
+
+/// The product of two matrices of clear slots.
+fn multiplied([a, b]: [&Shadow; 2], MatrixSizes { rows, inner, columns }: MatrixSizes) -> Shadow {
+    let (a, b) = (a.values(), b.values());
+    let slots = a[0].len();
+    let entry = |j: usize, g: usize| -> Vec<Complex64> {
+        let at = |slot: usize| (0..inner).map(|k| a[j * inner + k][slot] * b[k * columns + g][slot]).sum();
+        (0..slots).map(at).collect()
+    };
+    let entries = (0..rows).flat_map(|j| (0..columns).map(move |g| (j, g)));
+    Shadow::new(&entries.map(|(j, g)| entry(j, g)).collect::<Vec<_>>(), slots)
 }

@@ -1,8 +1,9 @@
 //! Every operation gives exactly the integers of its clear twin.
 
 use super::common::{Bench, rotated, small, zip};
-use limbwise::bgv::{BgvParams, LinearTransform, preset};
+use limbwise::bgv::{BgvParams, LinearTransform, encrypt_from, preset};
 use limbwise_device::HostRead;
+use limbwise_math::sampling::Seed;
 
 #[test]
 fn slots_are_values_at_powers_of_five() {
@@ -47,6 +48,35 @@ fn sums_and_products_are_exact() {
     is(&eval.relinearize(&product).unwrap(), &|x, y| x * y);
     is(&eval.square(&a).unwrap(), &|x, _| x * x);
     is(&eval.add(&product, &a).unwrap(), &|x, y| x * y + x);
+}
+
+/// Two encrypted matrices, 2×3 and 3×2, with a message of full slots an entry: exact, and relinearized once a result.
+#[test]
+fn matrices_multiply_exactly() {
+    let bench = Bench::new(&small(), &[]);
+    let (eval, t) = (bench.eval(), bench.params.t());
+    let values: Vec<Vec<i64>> = (1..=12).map(|seed| bench.values(seed)).collect();
+    let top = bench.params.top_level();
+    let encrypt = |entries: &[Vec<i64>], seed: u8| {
+        let plain = bench.encoder.encode(&bench.dev, entries, top).unwrap();
+        encrypt_from(&bench.dev, &bench.params, &bench.public, &plain, &Seed([seed; 32]))
+    };
+    let (left, right) = (encrypt(&values[..6], 1), encrypt(&values[6..], 2));
+    let product = eval.multiply_matrices(&left, &right, 3).unwrap();
+    assert_eq!((product.batch(), product.parts.len()), (4, 3));
+    let small = eval.mod_switch(&product, top - 1).unwrap();
+    assert_eq!((small.batch(), small.parts.len()), (4, 2));
+    let got = bench.try_decrypt(&small).unwrap();
+    for (at, (j, g)) in [(0, 0), (0, 1), (1, 0), (1, 1)].into_iter().enumerate() {
+        let term =
+            |k: usize, slot: usize| i128::from(values[3 * j + k][slot]) * i128::from(values[6 + 2 * k + g][slot]);
+        let sum = |slot: usize| t.centered(t.from_i128((0..3).map(|k| term(k, slot)).sum()));
+        assert_eq!(got[at], (0..bench.params.slots()).map(sum).collect::<Vec<_>>(), "entry {j}, {g}");
+    }
+    let refused = eval.multiply_matrices(&left, &right, 4).err().unwrap().to_string();
+    assert!(refused.contains("a batch of 6 is no multiple of the matrix's 4 columns"), "{refused}");
+    let refused = eval.multiply_matrices(&left, &small, 2).err().unwrap().to_string();
+    assert!(refused.contains("level"), "{refused}");
 }
 
 #[test]

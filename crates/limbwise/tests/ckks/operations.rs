@@ -222,3 +222,28 @@ fn a_matrix_meets_a_batch() {
     let three = refused(&eval.square(&x).unwrap(), &matrix, 1.0);
     assert!(three.contains("relinearize first"), "{three}");
 }
+
+/// Two encrypted matrices, 2×3 and 3×2: one relinearization a result, scales multiplied.
+#[test]
+fn encrypted_matrices_multiply() {
+    let s = Session::new(&small(2), &[]);
+    let eval = s.eval();
+    let names = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l"];
+    let values: Vec<Vec<Complex64>> = names.map(|name| uniform(64, name)).into();
+    let encrypted: Vec<_> = values.iter().map(|row| s.encrypt(row)).collect();
+    let (left, right) = (eval.stack(&encrypted[..6]), eval.stack(&encrypted[6..]));
+    let product = eval.multiply_matrices(&left, &right, 3).unwrap();
+    assert_eq!((product.batch(), product.parts.len(), product.scale), (4, 3, left.scale * right.scale));
+    let product = eval.relinearize_rescaled(&product).unwrap();
+    for (at, (j, g)) in [(0, 0), (0, 1), (1, 0), (1, 1)].into_iter().enumerate() {
+        let term = |k: usize, slot: usize| values[3 * j + k][slot] * values[6 + 2 * k + g][slot];
+        let wanted: Vec<Complex64> = (0..64).map(|slot| (0..3).map(|k| term(k, slot)).sum()).collect();
+        s.expect("multiply_matrices", &eval.split(&product, at, at + 1), &wanted, 22.0);
+    }
+    let refused = |a: &Ciphertext<Dev>, b: &Ciphertext<Dev>, inner| {
+        eval.multiply_matrices(a, b, inner).err().expect("a refusal").to_string()
+    };
+    assert!(refused(&left, &right, 0).contains("no multiple"), "no inner size");
+    assert!(refused(&left, &product, 2).contains("level"), "another level");
+    assert!(refused(&left, &eval.square(&right).unwrap(), 3).contains("relinearize first"), "three polynomials");
+}

@@ -55,7 +55,7 @@ struct Host {
 }
 
 /// Composites with a correction of their own; in other regions it is that of each operation.
-const COMPOSITES: [Region; 9] = [
+const COMPOSITES: [Region; 10] = [
     Region::KeySwitch,
     Region::KeySwitchOnto,
     Region::ModUp,
@@ -65,6 +65,7 @@ const COMPOSITES: [Region; 9] = [
     Region::ExtendLimb,
     Region::WeightedSums,
     Region::LinearCombination,
+    Region::MatrixProduct,
 ];
 
 /// Weights of one limb that grow within a sum.

@@ -8,7 +8,7 @@
 
 use super::{done, open_ring, polynomial};
 use crate::error::Result;
-use limbwise_device::{Basis, Device, Domain, GadgetKey, Null, Ring, Role, Shape, Weight};
+use limbwise_device::{Basis, Device, Domain, GadgetKey, IntegerMatrix, Null, Ring, Role, Shape, Weight};
 use limbwise_graph::Recorder;
 use limbwise_machines::Spec;
 use limbwise_math::{galois::GaloisElement, sampling::Seed};
@@ -56,10 +56,11 @@ enum Probe {
     WeightedSums,
     ExtendedWeights,
     LinearCombination,
+    MatrixProduct,
 }
 
 impl Probe {
-    const ALL: [Self; 20] = [
+    const ALL: [Self; 21] = [
         Self::Transform,
         Self::Mul,
         Self::MulAcc,
@@ -80,6 +81,7 @@ impl Probe {
         Self::WeightedSums,
         Self::ExtendedWeights,
         Self::LinearCombination,
+        Self::MatrixProduct,
     ];
 
     /// The field of this correction under `[correction]`.
@@ -105,6 +107,7 @@ impl Probe {
             Self::WeightedSums => "weighted_sums",
             Self::ExtendedWeights => "extended_weights",
             Self::LinearCombination => "linear_combination",
+            Self::MatrixProduct => "matrix_product",
         }
     }
 }
@@ -204,6 +207,8 @@ impl<T> Turns<T> {
 const SUMS: usize = 2;
 /// Terms of each of them, and of a combination.
 const TERMS: usize = 4;
+/// Columns of a matrix: as many polynomials of one limb go in.
+const COLUMNS: usize = 32;
 
 impl Probe {
     /// Prepares operands and returns the call.
@@ -254,6 +259,15 @@ impl Probe {
                 let mut x = bench.sets(TERMS, || bench.many(TERMS, full));
                 let constants: Vec<Vec<u64>> = (1..=TERMS as u64).map(|c| vec![c << 20; full.len()]).collect();
                 Box::new(move || drop(dev.linear_combination(&x.next().iter().collect::<Vec<_>>(), &constants)))
+            }
+            Self::MatrixProduct => {
+                let weights = (0..size.rows * COLUMNS).map(|at| at as i32 % 251 - 125).collect();
+                let matrix =
+                    IntegerMatrix::new(size.rows, COLUMNS, weights).expect("small weights, a row for each limb");
+                let mut x = bench.sets(COLUMNS.div_ceil(size.rows), || {
+                    dev.stack(&bench.many(COLUMNS, Basis::single(0)).iter().collect::<Vec<_>>())
+                });
+                Box::new(move || drop(dev.matrix_product(x.next(), &matrix)))
             }
             _ => self.primitive(bench),
         }
