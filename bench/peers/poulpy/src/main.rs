@@ -7,9 +7,9 @@ use std::io::{Read, Write};
 use serde_json::{Value, json};
 
 #[cfg(feature = "avx2")]
-use poulpy_cpu_avx::{NTT4x30Avx as Serial, NTT4x30AvxRayon as Parallel};
+pub use poulpy_cpu_avx::{NTT4x30Avx as Serial, NTT4x30AvxRayon as Parallel};
 #[cfg(feature = "ifma")]
-use poulpy_cpu_avx512::{NTT3x42Ifma as Serial, NTT3x42IfmaRayon as Parallel};
+pub use poulpy_cpu_avx512::{NTT3x42Ifma as Serial, NTT3x42IfmaRayon as Parallel};
 
 /// The back end, as its row names it.
 const BACK_END: &str = if cfg!(feature = "ifma") { "AVX-512 IFMA" } else { "AVX2" };
