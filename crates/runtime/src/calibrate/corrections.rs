@@ -207,8 +207,11 @@ impl<T> Turns<T> {
 const SUMS: usize = 2;
 /// Terms of each of them, and of a combination.
 const TERMS: usize = 4;
-/// Columns of a matrix: as many polynomials of one limb go in.
-const COLUMNS: usize = 32;
+/// Columns of a matrix, by the degree: as many polynomials of one limb go in. Long sums are what matrices are for, but
+/// the operands of a large ring must not fill the memory.
+fn columns(n: usize) -> usize {
+    ((1 << 20) / n).clamp(32, 256)
+}
 
 impl Probe {
     /// Prepares operands and returns the call.
@@ -261,11 +264,11 @@ impl Probe {
                 Box::new(move || drop(dev.linear_combination(&x.next().iter().collect::<Vec<_>>(), &constants)))
             }
             Self::MatrixProduct => {
-                let weights = (0..size.rows * COLUMNS).map(|at| at as i32 % 251 - 125).collect();
-                let matrix =
-                    IntegerMatrix::new(size.rows, COLUMNS, weights).expect("small weights, a row for each limb");
-                let mut x = bench.sets(COLUMNS.div_ceil(size.rows), || {
-                    dev.stack(&bench.many(COLUMNS, Basis::single(0)).iter().collect::<Vec<_>>())
+                let columns = columns(size.ring.n());
+                let weights = (0..size.rows * columns).map(|at| at as i32 % 251 - 125).collect();
+                let matrix = IntegerMatrix::new(size.rows, columns, weights).expect("small weights, each row as long");
+                let mut x = bench.sets(columns.div_ceil(size.rows), || {
+                    dev.stack(&bench.many(columns, Basis::single(0)).iter().collect::<Vec<_>>())
                 });
                 Box::new(move || drop(dev.matrix_product(x.next(), &matrix)))
             }
