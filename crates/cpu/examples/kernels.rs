@@ -8,7 +8,8 @@ fn main() -> Result<()> {
     let isa = name.map_or_else(|| Ok(Isa::best()), |name| Isa::from_name(&name)).map_err(std::io::Error::other)?;
     let rates = bench::rates();
     let mut out = stdout().lock();
-    writeln!(out, "{:.2} madd52/ns, {:.1} GB/s from DRAM", rates.madd_per_ns.unwrap_or(0.0), rates.dram_gb_s)?;
+    let [madd, fma] = [rates.madd_per_ns, rates.fma_per_ns].map(|rate| rate.unwrap_or(0.0));
+    writeln!(out, "{madd:.2} madd52/ns, {fma:.2} FMA/ns, {:.1} GB/s from DRAM", rates.dram_gb_s)?;
     for row in bench::all(isa) {
         let limit = row.limit_ns.map_or(String::new(), |l| format!("limit {:8.2}  x{:.2}", l / 1e3, row.ns / l));
         let (op, n, bits, limbs, threads) = (row.op, row.n, row.prime_bits, row.limbs, row.threads);
