@@ -429,6 +429,67 @@ fn rotating(isa: Isa, rates: Rates) -> Vec<Measurement> {
 #[must_use]
 pub fn all(isa: Isa) -> Vec<Measurement> {
     let rates = rates();
+    GROUPS.iter().flat_map(|&group| some(isa, group, rates)).collect()
+}
+
+/// Groups of measurements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Group {
+    /// Forward and inverse transforms.
+    Transforms,
+    /// Element-wise operations, automorphisms, inner products with a key.
+    Passes,
+    /// Base conversions.
+    Conversions,
+    /// A key switch and its parts, on one thread and on two.
+    KeySwitching,
+    /// Weighted sums, likewise.
+    Sums,
+    /// Matrices times residues, likewise.
+    Matrices,
+    /// Blind rotations.
+    BlindRotation,
+}
+
+/// All groups, in the order of [`all`].
+pub const GROUPS: &[Group] = &[
+    Group::Transforms,
+    Group::Passes,
+    Group::Conversions,
+    Group::KeySwitching,
+    Group::Sums,
+    Group::Matrices,
+    Group::BlindRotation,
+];
+
+/// The measurements of one group.
+///
+/// # Panics
+/// If the CPU lacks `isa`.
+#[must_use]
+pub fn some(isa: Isa, group: Group, rates: Rates) -> Vec<Measurement> {
+    let on_both = |f: fn(Isa, usize, Rates) -> Vec<Measurement>| {
+        [1, 2].into_iter().flat_map(|threads| f(isa, threads, rates)).collect()
+    };
+    match group {
+        Group::Transforms => transforming(isa, rates),
+        Group::Passes => {
+            let mut rows = elementwise(isa, 16, 49, 30);
+            rows.push(automorphism(isa, 16, 49, 30));
+            rows.extend([(12, 1), (16, 30)].map(|(log_n, limbs)| inner_products(isa, log_n, 48, limbs, rates)));
+            rows
+        }
+        Group::Conversions => converting(isa, rates),
+        Group::KeySwitching => on_both(switching),
+        Group::Sums => on_both(summing),
+        Group::Matrices => on_both(layering),
+        Group::BlindRotation => rotating(isa, rates),
+    }
+}
+
+/// Transforms of all ring degrees.
+fn transforming(isa: Isa, rates: Rates) -> Vec<Measurement> {
     let short = PrimeClass::Short.max_bits(); // AVX-512 has kernels for these bits and for one and two less
     let wide = if isa == Isa::Ifma { vec![short - 2, short - 1, short, 60] } else { vec![short - 1, 60] };
     let mut rows = Vec::new();
@@ -437,17 +498,16 @@ pub fn all(isa: Isa) -> Vec<Measurement> {
     }
     rows.extend(wide.iter().flat_map(|&bits| transforms(isa, 16, bits, 30, rates)));
     rows.extend(transforms(isa, 17, 49, 1, rates));
-    rows.extend(elementwise(isa, 16, 49, 30));
-    rows.push(automorphism(isa, 16, 49, 30));
-    rows.extend([(12, 1), (16, 30)].map(|(log_n, limbs)| inner_products(isa, log_n, 48, limbs, rates)));
+    rows
+}
+
+/// Conversions at N = 2^16, beside plain words.
+fn converting(isa: Isa, rates: Rates) -> Vec<Measurement> {
+    let mut rows = Vec::new();
     for (bits, sources, targets) in [(49, 5, 25), (49, 25, 5), (49, 1, 24), (60, 5, 25)] {
         let size = ConversionSize { sources, targets };
         let scalar = (isa != Isa::Scalar).then_some(Isa::Scalar);
         rows.extend(scalar.into_iter().chain([isa]).map(|isa| conversion(isa, 16, bits, size, rates)));
     }
-    rows.extend([1, 2].into_iter().flat_map(|threads| switching(isa, threads, rates)));
-    rows.extend([1, 2].into_iter().flat_map(|threads| summing(isa, threads, rates)));
-    rows.extend([1, 2].into_iter().flat_map(|threads| layering(isa, threads, rates)));
-    rows.extend(rotating(isa, rates));
     rows
 }
