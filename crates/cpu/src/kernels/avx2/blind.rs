@@ -22,10 +22,12 @@ use std::arch::x86_64::{
     _mm256_sub_epi64,
 };
 
-/// Constants of the steps modulo one prime.
+/// How digits are multiplied with the key, modulo one prime.
 pub(super) struct Blind {
-    /// Bound of what a raw forward transform leaves, in multiples of q.
-    ends: f64,
+    /// For digits as a raw forward transform leaves them, if that leaves room for any product.
+    lazy: Option<Room>,
+    /// For corrected digits.
+    corrected: Room,
 }
 
 /// How digits are multiplied with the key.
@@ -39,8 +41,10 @@ struct Product {
 }
 
 impl Blind {
-    pub(super) fn new(ends: f64) -> Self {
-        Self { ends }
+    /// What a raw forward transform leaves is bounded by `ends`, in multiples of q.
+    pub(super) fn new(q: u64, ends: f64) -> Self {
+        let room = |y: f64| Room::new(q, y * q as f64 * q as f64, Signs::Both);
+        Self { lazy: room(ends), corrected: room(0.5 + 1e-9).expect("a product of corrected values fits; tested") }
     }
 
     /// Whether rings of this degree go this way.
@@ -67,7 +71,9 @@ impl Blind {
         for digit in &mut scratch.digits {
             float::forward::<true>(k, &tables[0], &mut digit[..length]);
         }
-        let product = self.product(k, s.modulus, scratch.digits.len());
+        let lazy = self.lazy.filter(|room| room.terms >= scratch.digits.len());
+        let room = lazy.unwrap_or(self.corrected);
+        let product = Product { e: Exact::new(k, room), corrects: lazy.is_none(), terms: room.terms };
         match (scratch.digits.len(), components) {
             (2, 2) => product.lines::<2, 2>(s, scratch, length, &mut next),
             (4, 2) => product.lines::<4, 2>(s, scratch, length, &mut next),
@@ -81,17 +87,6 @@ impl Blind {
             close(s.modulus, acc);
         }
     }
-
-    #[inline]
-    #[target_feature(enable = "avx2,fma")]
-    fn product(&self, k: Constants, modulus: Modulus, rows: usize) -> Product {
-        let q = modulus.value();
-        let room = |y: f64| Room::new(q, y * q as f64 * q as f64, Signs::Both);
-        let lazy = room(self.ends).filter(|room| room.terms >= rows);
-        let corrects = lazy.is_none();
-        let room = lazy.or_else(|| room(0.5 + 1e-9)).expect("a product of corrected values fits; tested");
-        Product { e: Exact::new(k, room), corrects, terms: room.terms }
-    }
 }
 
 /// Writes the line behind an accumulator: its first one, negated.
@@ -102,26 +97,36 @@ pub(super) fn close(q: Modulus, acc: &mut [Line]) {
 
 /// Prefetches the key of the next step, a few lines at a time: bursts fill the core's miss buffers and stall it.
 struct Cursor<'a> {
+    /// Lines of the limb at hand, and the limbs behind it.
+    lines: &'a [Line],
     limbs: &'a [&'a [Line]],
-    at: usize,
-    end: usize,
+    left: usize,
     by: usize,
 }
 
 impl<'a> Cursor<'a> {
     fn new(next: &Prefetch<'a>, calls: usize) -> Self {
-        let lines = &next.lines;
-        Self { limbs: next.limbs, at: lines.start, end: lines.end, by: lines.len().div_ceil(calls) }
+        let Prefetch { limbs, lines } = next;
+        let (left, by) = (lines.len(), lines.len().div_ceil(calls));
+        let Some(first) = limbs.first() else { return Self { lines: &[], limbs, left: 0, by } };
+        let (limb, offset) = (lines.start / first.len(), lines.start % first.len());
+        match limbs.get(limb..) {
+            Some([limb, limbs @ ..]) => Self { lines: &limb[offset..], limbs, left, by },
+            _ => Self { lines: &[], limbs: &[], left: 0, by },
+        }
     }
 
     #[inline]
     #[target_feature(enable = "sse")]
     fn advance(&mut self) {
-        let to = (self.at + self.by).min(self.end);
-        while self.at < to {
-            let limb = self.limbs[self.at / self.limbs[0].len()];
-            prefetch_later(&raw const limb[self.at % limb.len()]);
-            self.at += 1;
+        for _ in 0..self.by.min(self.left) {
+            let Some((line, rest)) = self.lines.split_first() else { return };
+            prefetch_later(line);
+            self.lines = rest;
+            self.left -= 1;
+            if let ([], [limb, limbs @ ..]) = (rest, self.limbs) {
+                (self.lines, self.limbs) = (limb, limbs);
+            }
         }
     }
 }

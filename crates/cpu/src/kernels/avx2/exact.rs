@@ -7,11 +7,11 @@
 //! sums of 32-bit halves take eight. [`Room`] says how many products fit.
 
 use super::{
-    float::{self, Constants, Float},
+    float::{self, Constants, Float, NEAREST},
     vector::V,
 };
 use std::arch::x86_64::{
-    _MM_FROUND_NO_EXC, _MM_FROUND_TO_NEAREST_INT, _mm256_add_pd, _mm256_fmadd_pd, _mm256_fmsub_pd, _mm256_fnmadd_pd,
+    _mm256_add_pd, _mm256_fmadd_pd, _mm256_fmsub_pd, _mm256_fnmadd_pd,
     _mm256_mul_pd, _mm256_round_pd, _mm256_set1_pd, _mm256_setzero_pd, _mm256_sub_pd,
 };
 
@@ -129,7 +129,6 @@ impl Exact {
     #[inline]
     #[target_feature(enable = "avx2,fma")]
     fn remainder(self, x: Float) -> Float {
-        const NEAREST: i32 = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
         let c = _mm256_round_pd::<NEAREST>(_mm256_mul_pd(x, self.k.inverse));
         _mm256_fnmadd_pd(c, self.k.q, x)
     }

@@ -2,8 +2,9 @@
 //!
 //! Inside a transform a word is an `f64` that holds an integer, a representative of its residue of either sign. A product
 //! y·w is h + l exactly, l being what rounding h left; with c the integer next to h/q, h − c·q and its sum with l are
-//! integers below 2^53, hence exact. c comes from y and w/q, of two roundings, so it errs by at most ½ + |y·w/q|·2^−52, and
-//! for |w| ≤ q/2 the product is within `½·q + |y|·q·2^−53`. [`fixes`] follows these bounds from pass to pass.
+//! integers below 2^53, hence exact. c comes from y and w/q by three roundings and one to an integer, so it errs by at most
+//! ½ + 3·|y·w/q|·2^−53 and a little, and for |w| ≤ q/2 the product is within `½·q + 3·|y|·q·2^−54`. [`fixes`] follows these
+//! bounds from pass to pass.
 
 use super::vector::{self, HALVES, LANES, lift_once, load, store};
 use crate::{
@@ -16,8 +17,8 @@ use crate::{
 use limbwise_math::modulus::Modulus;
 use std::{
     arch::x86_64::{
-        __m256d, _mm256_add_epi64, _mm256_add_pd, _mm256_castpd_si256, _mm256_castsi256_pd, _mm256_fmadd_pd, _mm256_fmsub_pd,
-        _mm256_fnmadd_pd, _mm256_mul_pd, _mm256_or_pd, _mm256_set1_pd, _mm256_sub_epi64, _mm256_sub_pd,
+        __m256d, _MM_FROUND_NO_EXC, _MM_FROUND_TO_NEAREST_INT, _mm256_add_epi64, _mm256_add_pd, _mm256_castpd_si256, _mm256_castsi256_pd, _mm256_fmadd_pd, _mm256_fmsub_pd,
+        _mm256_fnmadd_pd, _mm256_mul_pd, _mm256_or_pd, _mm256_round_pd, _mm256_set1_pd, _mm256_sub_epi64, _mm256_sub_pd,
     },
     ops::Range,
 };
@@ -28,8 +29,11 @@ const TWO_52: f64 = (1u64 << 52) as f64;
 /// 1.5·2^52: a number of up to 2^51 added to it is rounded to an integer, which then stands in its low bits.
 const ROUNDER: f64 = 1.5 * TWO_52;
 
-/// Largest value that may be multiplied: the quotient is at most half of it and has to pass [`ROUNDER`].
-const LIMIT: f64 = TWO_52;
+/// Largest value: the integers up to it are floats.
+const LIMIT: f64 = 2.0 * TWO_52;
+
+/// Rounds to the nearest integer.
+pub(super) const NEAREST: i32 = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
 
 pub(super) type V = vector::V;
 pub(super) type Factor = f64;
@@ -190,7 +194,8 @@ fn product_of_floats(k: Constants, a: Float, b: Float) -> Float {
 #[inline]
 #[target_feature(enable = "avx2,fma")]
 pub(super) fn scaled(k: Constants, y: Float, w: Wide) -> Float {
-    let c = _mm256_sub_pd(_mm256_fmadd_pd(y, w.quotient, k.rounder), k.rounder);
+    // An explicit rounding needs no copy of a constant to add to: cores are bound by what they dispatch.
+    let c = _mm256_round_pd::<NEAREST>(_mm256_mul_pd(y, w.quotient));
     let h = _mm256_mul_pd(y, w.value);
     let l = _mm256_fmsub_pd(y, w.value, h);
     _mm256_add_pd(_mm256_fnmadd_pd(c, k.q, h), l)
@@ -256,7 +261,7 @@ impl Bounds {
 
     /// Bound of a product with an operand within `y`, rounded up.
     fn product(self, y: f64) -> f64 {
-        0.5 + y * self.q / (2.0 * TWO_52) + 1e-12
+        0.5 + 3.0 * y * self.q / (4.0 * TWO_52) + 1e-12
     }
 
     /// After a correction, rounded up.

@@ -3,6 +3,7 @@
 use super::{
     Token,
     blind::{self, Blind},
+    exact::Room,
     float, matrix, sums as exact_sums,
     vector::{V, lift_once, load, reduce_once, splat, store},
     word,
@@ -30,8 +31,8 @@ struct Avx2Limb {
 
 /// Forward and inverse factors of the arithmetic that fits the prime.
 enum Tables {
-    /// Narrow and short primes.
-    Float([Factors<float::Factor>; 2], Blind),
+    /// Narrow and short primes, with how their products are summed.
+    Float([Factors<float::Factor>; 2], Room, Blind),
     /// For primes above 50 bits.
     Word([Factors<word::Factor>; 2]),
 }
@@ -164,7 +165,7 @@ pub(crate) fn limb(token: Token, q: Modulus, log_n: u32) -> Box<dyn LimbKernels>
         let (fixes, ends) = float::fixes(q, log_n);
         let fixes = [fixes[0].as_slice(), &fixes[1]];
         let tables = factors(q, log_n, fixes, |w| float::factor(q, w), |w| [w.to_bits(), (w / q.value() as f64).to_bits()]);
-        Tables::Float(tables, Blind::new(ends))
+        Tables::Float(tables, Room::of_residues(q.value()), Blind::new(q.value(), ends))
     } else {
         let fixes = word::FIXES.map(|fix| vec![fix; shape(log_n).len()]);
         let fixes = [fixes[0].as_slice(), &fixes[1]];
@@ -178,7 +179,7 @@ impl Avx2Limb {
         #[expect(unsafe_code, reason = "calls into code for one instruction set")]
         match &self.tables {
             // SAFETY: the token proves AVX2 and FMA.
-            Tables::Float(tables, _) => unsafe { float_transform(self.q, tables, which, a) },
+            Tables::Float(tables, ..) => unsafe { float_transform(self.q, tables, which, a) },
             // SAFETY: the token proves AVX2.
             Tables::Word(tables) => unsafe { word_transform(self.q, tables, which, a) },
         }
@@ -208,7 +209,7 @@ impl Avx2Limb {
         match self.tables {
             #[expect(unsafe_code, reason = "calls into code for one instruction set")]
             // SAFETY: the token proves AVX2 and FMA.
-            Tables::Float(..) => unsafe { exact_sums::inner_products(self.q, out, sum) },
+            Tables::Float(_, room, _) => unsafe { exact_sums::inner_products((self.q, room), out, sum) },
             Tables::Word(_) => by_tiles(self, out, sum),
         }
     }
@@ -287,7 +288,7 @@ impl LimbKernels for Avx2Limb {
         match self.tables {
             #[expect(unsafe_code, reason = "calls into code for one instruction set")]
             // SAFETY: the token proves AVX2 and FMA.
-            Tables::Float(..) => unsafe { exact_sums::combination(self.q, out, terms) },
+            Tables::Float(_, room, _) => unsafe { exact_sums::combination((self.q, room), out, terms) },
             Tables::Word(_) => combined_by_tiles(self, out, terms),
         }
     }
@@ -300,7 +301,7 @@ impl LimbKernels for Avx2Limb {
         match &self.tables {
             #[expect(unsafe_code, reason = "calls into code for one instruction set")]
             // SAFETY: the token proves AVX2 and FMA.
-            Tables::Float(tables, blind) if Blind::serves(self.log_n) => unsafe {
+            Tables::Float(tables, _, blind) if Blind::serves(self.log_n) => unsafe {
                 blind.step(step, tables, acc, scratch);
             },
             _ => by_limbs(self, step, acc, scratch),

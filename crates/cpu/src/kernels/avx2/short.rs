@@ -6,7 +6,7 @@
 use super::{
     Token,
     convert::{self, fraction},
-    exact::{Exact, Room, Signs},
+    exact::{Exact, Room, Signs, Total},
     float::{self, Constants, float, splat_float},
     vector::{AHEAD, HALVES, V, load, prefetch, splat, store},
 };
@@ -21,7 +21,7 @@ use std::arch::x86_64::{
     _mm256_sub_epi64,
 };
 
-/// Largest number of targets of one sweep: with both halves of a line they take twelve registers of sixteen.
+/// Largest number of targets of one sweep: they take six registers of sixteen.
 const SWEEP: usize = 3;
 
 /// Constants of a conversion from narrow and short primes.
@@ -96,9 +96,9 @@ impl ShortConversion {
         // SAFETY: the token proves AVX2 and FMA.
         unsafe {
             match out {
-                [a] => sweep(self, first, [a], y, overflows),
-                [a, b] => sweep(self, first, [a, b], y, overflows),
-                [a, b, c] => sweep(self, first, [a, b, c], y, overflows),
+                [a] => sweep::<1, 2>(self, first, [a], y, overflows),
+                [a, b] => sweep::<2, 2>(self, first, [a, b], y, overflows),
+                [a, b, c] => sweep::<3, 1>(self, first, [a, b, c], y, overflows),
                 _ => unreachable!("a sweep has 1 to {SWEEP} targets"),
             }
         }
@@ -128,9 +128,10 @@ fn prepare(constants: &[Source], sources: &mut [&mut [Line]], overflows: &mut [L
     }
 }
 
-/// The targets from number `first` on: `Σ y_i·weight_i`, the overflows being one term more.
+/// The targets from number `first` on: `Σ y_i·weight_i`, the overflows being one term more; W halves of a line together, as
+/// many as leave all sums in registers.
 #[target_feature(enable = "avx2,fma")]
-fn sweep<const T: usize>(
+fn sweep<const T: usize, const W: usize>(
     c: &ShortConversion,
     first: usize,
     out: [&mut [Line]; T],
@@ -141,37 +142,58 @@ fn sweep<const T: usize>(
         std::array::from_fn(|t| c.targets[first + t].as_ref().expect("targets with a kernel are swept"));
     let exact: [Exact; T] = targets.map(|target| Exact::new(Constants::new(target.q), target.room));
     let chunk = targets.iter().map(|target| target.room.terms).min().unwrap_or(1);
+    let length = overflows.len();
     let window = |row: &Vec<f64>| *row[first..].first_chunk::<T>().expect("a weight for each target");
-    let weights: Vec<[f64; T]> = c.weights.iter().map(window).collect();
-    let all: Vec<&[Line]> = sources.iter().copied().chain([overflows]).collect();
-    let k = exact[0].k;
-    for line in 0..overflows.len() {
-        let mut totals = [[exact[0].zero(); HALVES]; T];
-        for t in 0..T {
-            totals[t] = [exact[t].zero(); HALVES];
-        }
-        for (nth, (group, weights)) in all.chunks(chunk).zip(weights.chunks(chunk)).enumerate() {
-            if nth > 0 {
+    let all = sources.iter().copied().chain([overflows]).zip(&c.weights);
+    let all: Vec<(&[Line], [f64; T])> = all.map(|(source, row)| (&source[..length], window(row))).collect();
+    let (start, rest) = all.split_at(chunk.min(all.len()));
+    let rest: Vec<&[(&[Line], [f64; T])]> = rest.chunks(chunk).collect();
+    for line in 0..length {
+        for half in (0..HALVES).step_by(W) {
+            let mut totals = [[exact[0].zero(); W]; T];
+            for t in 0..T {
+                totals[t] = [exact[t].zero(); W];
+            }
+            add_terms(exact[0].k, &mut totals, start, line, half);
+            for &group in &rest {
                 for t in 0..T {
-                    for half in 0..HALVES {
-                        totals[t][half] = exact[t].onto(exact[t].reduced(totals[t][half]));
+                    for w in 0..W {
+                        totals[t][w] = exact[t].onto(exact[t].reduced(totals[t][w]));
                     }
                 }
+                add_terms(exact[0].k, &mut totals, group, line, half);
             }
-            for (source, weights) in group.iter().zip(weights) {
-                prefetch(source.as_ptr().wrapping_add(line + AHEAD));
-                let y = [float(k, load(&source[line], 0)), float(k, load(&source[line], 1))];
-                for t in 0..T {
-                    let w = splat_float(weights[t]);
-                    for half in 0..HALVES {
-                        totals[t][half].add_product(y[half], w);
-                    }
+            for t in 0..T {
+                for w in 0..W {
+                    store(&mut out[t][line], half + w, exact[t].residue(totals[t][w]));
                 }
             }
         }
+    }
+}
+
+/// Adds the products of some sources, one line of them.
+#[inline]
+#[target_feature(enable = "avx2,fma")]
+fn add_terms<const T: usize, const W: usize>(
+    k: Constants,
+    totals: &mut [[Total; W]; T],
+    terms: &[(&[Line], [f64; T])],
+    line: usize,
+    half: usize,
+) {
+    for (source, weights) in terms {
+        if half == 0 {
+            prefetch(source.as_ptr().wrapping_add(line + AHEAD));
+        }
+        let mut y = [splat_float(0.0); W];
+        for w in 0..W {
+            y[w] = float(k, load(&source[line], half + w));
+        }
         for t in 0..T {
-            for half in 0..HALVES {
-                store(&mut out[t][line], half, exact[t].residue(totals[t][half]));
+            let weight = splat_float(weights[t]);
+            for w in 0..W {
+                totals[t][w].add_product(y[w], weight);
             }
         }
     }

@@ -30,8 +30,11 @@ type Waiting<const H: usize> = [[Line; TILE]; H];
 
 /// See [`crate::kernels::LimbKernels::inner_products`].
 #[target_feature(enable = "avx2,fma")]
-pub(super) fn inner_products<const H: usize>(modulus: Modulus, mut out: [&mut [Line]; H], sum: &Sum<'_, H>) {
-    let room = Room::of_residues(modulus.value());
+pub(super) fn inner_products<const H: usize>(
+    (modulus, room): (Modulus, Room),
+    mut out: [&mut [Line]; H],
+    sum: &Sum<'_, H>,
+) {
     let divisor = if let End::Divide(c) = sum.end { c } else { 1 };
     let k = Constants::new(modulus);
     let e = Exact::new(k, room);
@@ -158,8 +161,7 @@ type Position<'a, const H: usize> = (Option<Onto<'a, H>>, bool, bool);
 
 /// See [`crate::kernels::LimbKernels::combination`].
 #[target_feature(enable = "avx2,fma")]
-pub(super) fn combination(modulus: Modulus, out: &mut [Line], terms: &[(&[Line], u64)]) {
-    let room = Room::of_residues(modulus.value());
+pub(super) fn combination((modulus, room): (Modulus, Room), out: &mut [Line], terms: &[(&[Line], u64)]) {
     let k = Constants::new(modulus);
     let e = Exact::new(k, room);
     for (i, out) in out.iter_mut().enumerate() {
