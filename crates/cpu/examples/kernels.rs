@@ -1,4 +1,5 @@
-//! Prints the times of all kernels beside their limits: `cargo run --release -p limbwise-cpu --example kernels [isa]`.
+//! Prints the times of all kernels beside their limits: `cargo run --release -p limbwise-cpu --example kernels [isa
+//! [group …]]`, the groups by their numbers from 0 on.
 
 use limbwise_cpu::{Isa, bench};
 use std::io::{Result, Write, stdout};
@@ -8,8 +9,11 @@ fn main() -> Result<()> {
     let isa = name.map_or_else(|| Ok(Isa::best()), |name| Isa::from_name(&name)).map_err(std::io::Error::other)?;
     let rates = bench::rates();
     let mut out = stdout().lock();
-    writeln!(out, "{:.2} madd52/ns, {:.1} GB/s from DRAM", rates.madd_per_ns.unwrap_or(0.0), rates.dram_gb_s)?;
-    for row in bench::all(isa) {
+    let [madd, pairs] = [rates.madd_per_ns, rates.pairs_per_ns].map(|rate| rate.unwrap_or(0.0));
+    writeln!(out, "{madd:.2} madd52/ns, {pairs:.2} FMA and add/ns, {:.1} GB/s from DRAM", rates.dram_gb_s)?;
+    let wanted: Vec<usize> = std::env::args().skip(2).filter_map(|number| number.parse().ok()).collect();
+    let groups = bench::GROUPS.iter().enumerate().filter(|(i, _)| wanted.is_empty() || wanted.contains(i));
+    for row in groups.flat_map(|(_, &group)| bench::some(isa, group, rates)) {
         let limit = row.limit_ns.map_or(String::new(), |l| format!("limit {:8.2}  x{:.2}", l / 1e3, row.ns / l));
         let (op, n, bits, limbs, threads) = (row.op, row.n, row.prime_bits, row.limbs, row.threads);
         let (isa, us) = (row.isa.name(), row.ns / 1e3);

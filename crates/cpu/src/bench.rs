@@ -15,7 +15,7 @@ pub use sums::{SumsShape, weighted_sums};
 
 use crate::{
     kernels::{
-        Converter, Isa, LimbKernels,
+        Converter, Isa, LimbKernels, avx2,
         convert::TILE,
         galois::ValueMap,
         ifma, kernels,
@@ -57,8 +57,82 @@ pub struct Measurement {
 pub struct Rates {
     /// 52-bit multiply-add instructions of eight words per nanosecond; `None` if the CPU has no such instructions.
     pub madd_per_ns: Option<f64>,
+    /// Pairs of a multiply-add and an addition of four floats per nanosecond; `None` if the CPU has no such instructions.
+    pub pairs_per_ns: Option<f64>,
     /// Bytes read per nanosecond from an array of 128 MiB in huge pages, in the best number of streams.
     pub dram_gb_s: f64,
+}
+
+/// What an instruction set asks of its multiplier for primes of up to 50 bits, in instructions for each eight words, and
+/// how many of them this machine does.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Multiplier {
+    per_ns: f64,
+    /// A product with a factor prepared for it: a butterfly has one.
+    pub product: usize,
+    /// What brings a lazy value to its residue.
+    pub residue: usize,
+    /// A term of a sum that is reduced once.
+    pub term: usize,
+    /// That reduction, in a sum of products.
+    pub sum: usize,
+    /// The same in a conversion.
+    pub target: usize,
+    /// A source of a conversion before its sums.
+    pub source: usize,
+    /// A product of two residues.
+    pub mul: usize,
+}
+
+impl Multiplier {
+    /// Nanoseconds for so many instructions.
+    #[must_use]
+    pub fn ns(self, instructions: usize) -> f64 {
+        float(instructions) / self.per_ns
+    }
+
+    /// Instructions of a transform with short tables that ends in residues.
+    fn transform(self, log_n: u32) -> usize {
+        self.lazy_transform(log_n) + (self.residue << (log_n - 3))
+    }
+
+    fn lazy_transform(self, log_n: u32) -> usize {
+        let vectors = 1usize << (log_n - 3);
+        let twist = if log_n >= 12 { vectors * 15 / 16 } else { 0 };
+        self.product * (log_n as usize * vectors / 2 + twist)
+    }
+}
+
+impl Rates {
+    /// The multiplier that an instruction set works with; `None` for plain words.
+    #[must_use]
+    pub fn multiplier(self, isa: Isa) -> Option<Multiplier> {
+        match isa {
+            // Two halves of a product; Montgomery's step and Shoup's product at the end of a sum.
+            Isa::Ifma => self.madd_per_ns.map(|per_ns| Multiplier {
+                per_ns,
+                product: 3,
+                residue: 2,
+                term: 2,
+                sum: 5,
+                target: 2,
+                source: 4,
+                mul: 4,
+            }),
+            // Twice as many, each of four words and with an addition: a product is four, a term two, a reduction two.
+            Isa::Avx2 => self.pairs_per_ns.map(|per_ns| Multiplier {
+                per_ns,
+                product: 8,
+                residue: 4,
+                term: 4,
+                sum: 8,
+                target: 8,
+                source: 16,
+                mul: 8,
+            }),
+            Isa::Scalar => None,
+        }
+    }
 }
 
 /// Smallest time of one call in nanoseconds, over about `millis` milliseconds.
@@ -92,7 +166,22 @@ pub fn rates() -> Rates {
         });
         16.0 * float(usize::try_from(ROUNDS).expect("small")) / ns
     };
-    Rates { madd_per_ns: ifma::Token::detect().map(madd), dram_gb_s: read_gb_s(128 << 20) }
+    let pairs = |token| {
+        let ns = least_ns(50, || {
+            black_box(avx2::peak_pairs(token, black_box(ROUNDS)));
+        });
+        6.0 * float(usize::try_from(ROUNDS).expect("small")) / ns
+    };
+    Rates {
+        madd_per_ns: ifma::Token::detect().map(madd),
+        pairs_per_ns: avx2::Token::detect().map(pairs),
+        dram_gb_s: read_gb_s(128 << 20),
+    }
+}
+
+/// The multiplier for primes of so many bits.
+fn multiplier(isa: Isa, prime_bits: u32, rates: Rates) -> Option<Multiplier> {
+    rates.multiplier(isa).filter(|_| PrimeClass::of_bits(prime_bits) <= PrimeClass::Short)
 }
 
 /// Bytes per nanosecond of repeated reads of an array of `bytes` bytes in pages as polynomials have them: the best of one to
@@ -130,13 +219,6 @@ fn limb(q: Modulus, log_n: u32, salt: u64) -> Vec<Line> {
     (0..layout::lines(log_n) as u64).map(|l| Line(std::array::from_fn(|i| word(8 * l + i as u64)))).collect()
 }
 
-/// Multiply-adds of a transform with short tables: three per product, with twist and reduction.
-fn transform_madds(log_n: u32) -> usize {
-    let vectors = 1usize << (log_n - 3);
-    let twist = if log_n >= 12 { vectors * 15 / 16 } else { 0 };
-    3 * (log_n as usize * vectors / 2 + twist) + 2 * vectors
-}
-
 type Transform = fn(&dyn LimbKernels, &mut [Line]);
 
 /// Forward and inverse transforms: one hot limb, and `limbs` in rotation.
@@ -146,9 +228,7 @@ pub fn transforms(isa: Isa, log_n: u32, prime_bits: u32, limbs: usize, rates: Ra
     let (first, kernel) = &tables[0];
     let mut data: Vec<_> = tables.iter().map(|(q, _)| limb(*q, log_n, 1)).collect();
     let mut alike = vec![limb(*first, log_n, 1); if limbs > 1 { limbs } else { 0 }];
-    let is_vector = kernel.isa() == Isa::Ifma && PrimeClass::of_bits(prime_bits) <= PrimeClass::Short;
-    let madds = float(transform_madds(log_n));
-    let limit_ns = rates.madd_per_ns.filter(|_| is_vector).map(|rate| madds / rate);
+    let limit_ns = multiplier(isa, prime_bits, rates).map(|m| m.ns(m.transform(log_n)));
     let mut rows = Vec::new();
     let both: [([&'static str; 3], Transform); 2] = [
         (["ntt", "ntt_one_table", "ntt_rotating"], |kernels, a| kernels.ntt(a)),
@@ -238,11 +318,10 @@ pub fn conversion(isa: Isa, log_n: u32, prime_bits: u32, size: ConversionSize, r
             converter.convert(&mut out, &tile);
         }
     });
-    let is_vector = isa == Isa::Ifma && PrimeClass::of_bits(prime_bits) <= PrimeClass::Short;
-    // Two multiply-adds per term and two for the reduction; four per source before that.
-    let each = 2 * sources + 2;
-    let madds = float(layout::lines(log_n) * (targets * each + 4 * sources));
-    let limit_ns = rates.madd_per_ns.filter(|_| is_vector).map(|rate| madds / rate / float(targets));
+    let limit_ns = multiplier(isa, prime_bits, rates).map(|m| {
+        let each = m.term * sources + m.target;
+        m.ns(layout::lines(log_n) * (targets * each + m.source * sources)) / float(targets)
+    });
     Measurement {
         op: "basis_convert",
         n: 1 << log_n,
@@ -294,10 +373,7 @@ pub fn inner_products(isa: Isa, log_n: u32, prime_bits: u32, limbs: usize, rates
         }
     });
     let lines = layout::lines(log_n);
-    // Two multiply-adds per product, five for the reduction of a sum.
-    let madds = float(lines * 2 * (2 * DIGITS + 5));
-    let is_vector = isa == Isa::Ifma && PrimeClass::of_bits(prime_bits) <= PrimeClass::Short;
-    let compute = rates.madd_per_ns.filter(|_| is_vector).map(|rate| madds / rate);
+    let compute = multiplier(isa, prime_bits, rates).map(|m| m.ns(lines * 2 * (m.term * DIGITS + m.sum)));
     let read = float(2 * DIGITS * 64 * lines) / rates.dram_gb_s;
     let limit_ns = if limbs > 1 { Some(compute.unwrap_or(0.0).max(read)) } else { compute };
     Measurement {
@@ -353,6 +429,67 @@ fn rotating(isa: Isa, rates: Rates) -> Vec<Measurement> {
 #[must_use]
 pub fn all(isa: Isa) -> Vec<Measurement> {
     let rates = rates();
+    GROUPS.iter().flat_map(|&group| some(isa, group, rates)).collect()
+}
+
+/// Groups of measurements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Group {
+    /// Forward and inverse transforms.
+    Transforms,
+    /// Element-wise operations, automorphisms, inner products with a key.
+    Passes,
+    /// Base conversions.
+    Conversions,
+    /// A key switch and its parts, on one thread and on two.
+    KeySwitching,
+    /// Weighted sums, likewise.
+    Sums,
+    /// Matrices times residues, likewise.
+    Matrices,
+    /// Blind rotations.
+    BlindRotation,
+}
+
+/// All groups, in the order of [`all`].
+pub const GROUPS: &[Group] = &[
+    Group::Transforms,
+    Group::Passes,
+    Group::Conversions,
+    Group::KeySwitching,
+    Group::Sums,
+    Group::Matrices,
+    Group::BlindRotation,
+];
+
+/// The measurements of one group.
+///
+/// # Panics
+/// If the CPU lacks `isa`.
+#[must_use]
+pub fn some(isa: Isa, group: Group, rates: Rates) -> Vec<Measurement> {
+    let on_both = |f: fn(Isa, usize, Rates) -> Vec<Measurement>| {
+        [1, 2].into_iter().flat_map(|threads| f(isa, threads, rates)).collect()
+    };
+    match group {
+        Group::Transforms => transforming(isa, rates),
+        Group::Passes => {
+            let mut rows = elementwise(isa, 16, 49, 30);
+            rows.push(automorphism(isa, 16, 49, 30));
+            rows.extend([(12, 1), (16, 30)].map(|(log_n, limbs)| inner_products(isa, log_n, 48, limbs, rates)));
+            rows
+        }
+        Group::Conversions => converting(isa, rates),
+        Group::KeySwitching => on_both(switching),
+        Group::Sums => on_both(summing),
+        Group::Matrices => on_both(layering),
+        Group::BlindRotation => rotating(isa, rates),
+    }
+}
+
+/// Transforms of all ring degrees.
+fn transforming(isa: Isa, rates: Rates) -> Vec<Measurement> {
     let short = PrimeClass::Short.max_bits(); // AVX-512 has kernels for these bits and for one and two less
     let wide = if isa == Isa::Ifma { vec![short - 2, short - 1, short, 60] } else { vec![short - 1, 60] };
     let mut rows = Vec::new();
@@ -361,17 +498,16 @@ pub fn all(isa: Isa) -> Vec<Measurement> {
     }
     rows.extend(wide.iter().flat_map(|&bits| transforms(isa, 16, bits, 30, rates)));
     rows.extend(transforms(isa, 17, 49, 1, rates));
-    rows.extend(elementwise(isa, 16, 49, 30));
-    rows.push(automorphism(isa, 16, 49, 30));
-    rows.extend([(12, 1), (16, 30)].map(|(log_n, limbs)| inner_products(isa, log_n, 48, limbs, rates)));
+    rows
+}
+
+/// Conversions at N = 2^16, beside plain words.
+fn converting(isa: Isa, rates: Rates) -> Vec<Measurement> {
+    let mut rows = Vec::new();
     for (bits, sources, targets) in [(49, 5, 25), (49, 25, 5), (49, 1, 24), (60, 5, 25)] {
         let size = ConversionSize { sources, targets };
         let scalar = (isa != Isa::Scalar).then_some(Isa::Scalar);
         rows.extend(scalar.into_iter().chain([isa]).map(|isa| conversion(isa, 16, bits, size, rates)));
     }
-    rows.extend([1, 2].into_iter().flat_map(|threads| switching(isa, threads, rates)));
-    rows.extend([1, 2].into_iter().flat_map(|threads| summing(isa, threads, rates)));
-    rows.extend([1, 2].into_iter().flat_map(|threads| layering(isa, threads, rates)));
-    rows.extend(rotating(isa, rates));
     rows
 }

@@ -7,7 +7,7 @@ use crate::{
     pool::{Pool, PoolCounters, Row},
     regions::Regions,
     ring::RingTables,
-    threads::Threads,
+    threads::{Threads, Wake},
 };
 use limbwise_device::{
     Basis, Device, Domain, Fault, Fill, Gadget, GadgetKey, Ggsw, Handle, IntegerMatrix, LweFill, LweShape, OpenRegion,
@@ -15,12 +15,14 @@ use limbwise_device::{
     ops::{broadcast, transformed},
 };
 use limbwise_math::{galois::GaloisElement, sampling::Seed};
-use rayon::prelude::*;
 use std::sync::{Arc, PoisonError, RwLock};
 
-/// Operations that pass over fewer words run on the calling thread: to wake another takes some microseconds, in which one
-/// passes over half of this.
-const PARALLEL_WORDS: usize = 1 << 16;
+/// Operations that pass over fewer words run on the calling thread: to hand work to a thread that is awake takes up to a
+/// microsecond, in which one passes over a tenth of this.
+const PARALLEL_WORDS: usize = 1 << 14;
+
+/// Operations that pass over fewer words wake nobody: that takes ten to twenty microseconds.
+const WAKING_WORDS: usize = 1 << 16;
 
 /// Passes of an element-wise operation that take the time of one transform, conversion or sampling of as many words.
 pub(crate) const HEAVY: usize = 4;
@@ -195,10 +197,9 @@ impl Cpu {
     /// element-wise operation would pass over in that time ([`HEAVY`]).
     pub(crate) fn each<T: Send>(&self, words: usize, items: Vec<T>, task: impl Fn(usize, T) + Sync + Send) {
         let worth_it = items.len() > 1 && words >= PARALLEL_WORDS;
-        match self.threads.as_ref().filter(|_| worth_it).and_then(Threads::pool) {
-            Some(pool) => {
-                pool.install(|| items.into_par_iter().enumerate().for_each(|(i, item)| task(i, item)));
-            }
+        let wake = if words >= WAKING_WORDS { Wake::All } else { Wake::Nobody };
+        match self.threads.as_ref().filter(|_| worth_it).and_then(Threads::crew) {
+            Some(crew) => crew.each(items, wake, task),
             None => items.into_iter().enumerate().for_each(|(i, item)| task(i, item)),
         }
     }

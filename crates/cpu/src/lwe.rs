@@ -4,7 +4,7 @@
 use crate::{
     device::{Cpu, CpuPoly},
     kernels::{
-        Isa,
+        Isa, avx2,
         gadget::{Wrapping, wrapping_sums},
         ifma,
     },
@@ -245,7 +245,13 @@ fn wrapping_tile<W: Wrapping + Default + Into<u64>>(
                     own,
                     rows,
                 ),
-                _ => wrapping_sums(sums, own, rows),
+                Isa::Avx2 => avx2::wrapping_sums(
+                    avx2::Token::detect().expect("checked when the device was opened"),
+                    sums,
+                    own,
+                    rows,
+                ),
+                Isa::Scalar => wrapping_sums(sums, own, rows),
             }
         }
     }

@@ -15,7 +15,7 @@ use limbwise::{
     params::{Params, ParamsLiteral, PrimeChoice},
     rlwe::{DeclaredKeys, KeyForm, KeyGenerator, KeyName, KeyPlan, KeySet, SecretKey},
 };
-use limbwise_cpu::{Cpu, bench::Rates};
+use limbwise_cpu::{Cpu, Isa, bench::Rates};
 use limbwise_device::{Device, Null};
 use limbwise_graph::{Graph, Recorder};
 use limbwise_math::{galois::GaloisElement, sampling::Seed};
@@ -144,24 +144,24 @@ pub struct SchemeRow {
 }
 
 /// Lower bound on the time of a recorded operation at this host's peak rates. It is the longer of two times: all
-/// multiply-adds on all threads, and one read of all inputs. Without 52-bit multiply-adds only the bytes count.
+/// multiplier instructions on all threads, and one read of all inputs. In plain words only the bytes count.
 ///
-/// Multiply-adds per eight words: 3 for a butterfly, 2 for a term of a base conversion (low and high half), 4 for any
-/// other product (two for the halves of the product, two for quotient and remainder).
-pub fn limit_ns(graph: &Graph, rates: Rates, threads: usize) -> f64 {
-    let arithmetic = arithmetic_ns(graph, rates, threads).unwrap_or(0.0);
+/// Multiplier instructions per eight words are those of [`limbwise_cpu::bench::Multiplier`]: one product for a butterfly, one
+/// term for each of a base conversion, a product of two residues for all else.
+pub fn limit_ns(graph: &Graph, (rates, isa): (Rates, Isa), threads: usize) -> f64 {
+    let arithmetic = arithmetic_ns(graph, (rates, isa), threads).unwrap_or(0.0);
     let traffic = graph.traffic();
     let bytes = traffic.ciphertexts.widest + traffic.plaintexts.widest + traffic.evaluation_keys.widest;
     arithmetic.max(bytes as f64 / rates.dram_gb_s)
 }
 
-/// Time of the multiply-adds alone, for operands in a cache; `None` on hosts without 52-bit multiply-adds.
-fn arithmetic_ns(graph: &Graph, rates: Rates, threads: usize) -> Option<f64> {
-    let counts = graph.counts();
-    let multiply_adds = 3 * counts.ntt_products
-        + 2 * counts.convert_sum_products
-        + 4 * (counts.convert_scale_products + counts.elementwise_products);
-    rates.madd_per_ns.map(|rate| multiply_adds as f64 / 8.0 / rate / threads as f64)
+/// Time of the multiplier alone, for operands in a cache; `None` where there is no vector multiplier.
+fn arithmetic_ns(graph: &Graph, (rates, isa): (Rates, Isa), threads: usize) -> Option<f64> {
+    let (counts, m) = (graph.counts(), rates.multiplier(isa)?);
+    let instructions = m.product as u64 * counts.ntt_products
+        + m.term as u64 * counts.convert_sum_products
+        + m.mul as u64 * (counts.convert_scale_products + counts.elementwise_products);
+    Some(m.ns(1) * instructions as f64 / 8.0 / threads as f64)
 }
 
 /// Times the leveled operations of a shape at its top level. Each row is reported as soon as it is measured, so that
@@ -196,7 +196,7 @@ pub fn scheme_rows<E: From<crate::Error>>(
             threads: dev.threads(),
             isa: dev.isa().name().into(),
             ns: best,
-            limit_ns: limit_ns(&recorded(&params, record)?, rates, dev.threads()),
+            limit_ns: limit_ns(&recorded(&params, record)?, (rates, dev.isa()), dev.threads()),
             chain: Chain::of(&literal),
         })?;
     }

@@ -1,6 +1,6 @@
 //! Times of blind rotation beside its instruction floor.
 
-use super::{Measurement, Rates, composites::polynomial, float, least_ns, moduli, transform_madds};
+use super::{Measurement, Multiplier, Rates, composites::polynomial, float, least_ns, moduli, multiplier};
 use crate::{Cpu, CpuPoly, Isa, OpenError};
 use limbwise_device::{Basis, Device, Domain, Gadget, Ggsw, Handle as _, LweShape, RingSpec, Role, Shape};
 
@@ -20,11 +20,11 @@ pub struct BlindShape {
 }
 
 impl BlindShape {
-    /// Multiply-adds of one entry with one mask: transforms of all digits and both sums, two a product with the key, two to
-    /// reduce a sum.
-    fn madds(self) -> usize {
+    /// Multiplier instructions of one entry with one mask: transforms of all digits and both sums, products with the key, the
+    /// first reduction of each sum.
+    fn instructions(self, m: Multiplier) -> usize {
         let (rows, vectors) = (2 * self.gadget.len(), 1 << (self.log_n - 3));
-        self.steps * ((rows + 2) * (transform_madds(self.log_n) - 2 * vectors) + (2 * rows + 2) * 2 * vectors)
+        self.steps * ((rows + 2) * m.lazy_transform(self.log_n) + (m.term * rows + 2) * 2 * vectors)
     }
 
     /// Bytes of the key.
@@ -60,7 +60,7 @@ pub fn blind_rotation(isa: Isa, shape: BlindShape, threads: usize, rates: Rates)
     let coeff = Shape { domain: Domain::Coeff, ..one.shape().clone() };
     let test = dev.upload(&coeff, Role::Plaintext, &|_, row| row.fill(1 << (shape.prime_bits - 3)));
     let ns = least_ns(300, || drop(dev.blind_rotate(&test, &exponents, &key)));
-    let compute = rates.madd_per_ns.filter(|_| isa == Isa::Ifma).map(|rate| float(shape.madds()) / rate);
+    let compute = multiplier(isa, shape.prime_bits, rates).map(|m| m.ns(shape.instructions(m)));
     let busy = threads.min(shape.batch);
     let read = float(shape.key_bytes()) / rates.dram_gb_s / float(shape.batch);
     Ok(Measurement {

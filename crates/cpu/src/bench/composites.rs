@@ -1,6 +1,6 @@
 //! Times of the fused composites beside their default bodies and their limits.
 
-use super::{Measurement, Rates, float, least_ns, moduli, transform_madds};
+use super::{Measurement, Multiplier, Rates, float, least_ns, moduli, multiplier};
 use crate::{Cpu, CpuPoly, Isa, OpenError};
 use limbwise_device::{Basis, Device, GadgetKey, Ring, RingSpec, Role, Shape, composites};
 
@@ -24,27 +24,27 @@ impl SwitchShape {
         (0..self.chain).step_by(self.digit).map(|i| Basis::range(i, (i + self.digit).min(self.chain))).collect()
     }
 
-    /// Multiply-adds of one limb's conversion from `sources`, with two for the reduction.
-    fn sweep(self, sources: usize) -> usize {
-        (2 * sources + 2) << (self.log_n - 3)
+    /// Instructions of one limb's conversion from `sources`, with its reduction.
+    fn sweep(self, m: Multiplier, sources: usize) -> usize {
+        (m.term * sources + m.target) << (self.log_n - 3)
     }
 
-    /// Multiply-adds that drop `dropped` limbs from what leaves `kept`: four a source, then conversions; three to divide.
-    fn down(self, dropped: usize, kept: usize) -> usize {
+    /// Instructions that drop `dropped` limbs from what leaves `kept`.
+    fn down(self, m: Multiplier, dropped: usize, kept: usize) -> usize {
         let vectors = 1 << (self.log_n - 3);
-        let conversions = 4 * dropped * vectors + kept * self.sweep(dropped);
-        conversions + 3 * kept * vectors + (dropped + kept) * transform_madds(self.log_n)
+        let conversions = m.source * dropped * vectors + kept * self.sweep(m, dropped);
+        conversions + m.product * kept * vectors + (dropped + kept) * m.transform(self.log_n)
     }
 
-    /// Multiply-adds of the product with the key: two a term, and five for each sum.
-    fn product(self) -> usize {
-        (2 * (self.chain + self.special) * (2 * self.digits().len() + 5)) << (self.log_n - 3)
+    /// Instructions of the product with the key.
+    fn product(self, m: Multiplier) -> usize {
+        (2 * (self.chain + self.special) * (m.term * self.digits().len() + m.sum)) << (self.log_n - 3)
     }
 
-    fn up(self) -> usize {
+    fn up(self, m: Multiplier) -> usize {
         let full = self.chain + self.special;
-        let digit = |own: &Basis| (full - own.len()) * (self.sweep(own.len()) + transform_madds(self.log_n));
-        let sources = self.chain * (transform_madds(self.log_n) + (4 << (self.log_n - 3)));
+        let digit = |own: &Basis| (full - own.len()) * (self.sweep(m, own.len()) + m.transform(self.log_n));
+        let sources = self.chain * (m.transform(self.log_n) + (m.source << (self.log_n - 3)));
         sources + self.digits().iter().map(digit).sum::<usize>()
     }
 }
@@ -78,8 +78,8 @@ pub fn key_switching(
     let pairs = digits.iter().map(|_| [0, 1].map(|_| polynomial(&dev, &ring, ring.full()))).collect();
     let key = GadgetKey { digits: digits.clone(), special, pairs };
     let key_bytes = (16 * digits.len() * (shape.chain + shape.special)) << log_n;
-    let limit = |madds: usize, bytes: usize| {
-        let compute = rates.madd_per_ns.filter(|_| isa == Isa::Ifma).map(|rate| float(madds) / rate);
+    let limit = |instructions: &dyn Fn(Multiplier) -> usize, bytes: usize| {
+        let compute = multiplier(isa, shape.prime_bits, rates).map(|m| m.ns(instructions(m)));
         compute.map(|ns| (ns / float(threads)).max(float(bytes) / rates.dram_gb_s))
     };
     let row = |op, ns, limit_ns| Measurement {
@@ -97,24 +97,26 @@ pub fn key_switching(
     let less = Basis::range(0, shape.chain - 1);
     let limbs_bytes = |limbs: usize| (8 * limbs) << log_n;
     let raised_bytes = limbs_bytes(digits.len() * (shape.chain + shape.special));
-    let down = limit(shape.down(shape.special, shape.chain), limbs_bytes(3 * shape.chain + shape.special));
-    let one = limit(shape.down(1, shape.chain - 1), limbs_bytes(3 * shape.chain - 2));
-    let product = limit(shape.product(), key_bytes);
-    let whole = limit(shape.up() + shape.product() + 2 * shape.down(shape.special, shape.chain), key_bytes);
+    let up = limit(&|m| shape.up(m), raised_bytes);
+    let down = limit(&|m| shape.down(m, shape.special, shape.chain), limbs_bytes(3 * shape.chain + shape.special));
+    let one = limit(&|m| shape.down(m, 1, shape.chain - 1), limbs_bytes(3 * shape.chain - 2));
+    let product = limit(&|m| shape.product(m), key_bytes);
+    let switch = |m, dropped, kept| shape.up(m) + shape.product(m) + 2 * shape.down(m, dropped, kept);
+    let whole = limit(&|m| switch(m, shape.special, shape.chain), key_bytes);
     let time = |f: &dyn Fn()| least_ns(400, f);
     let parts = [
         time(&|| drop(composites::mod_up(&dev, &c, &digits, ring.full()))),
         time(&|| drop(composites::gadget_product(&dev, &raised, &key))),
         time(&|| drop(composites::mod_down(&dev, &wide, chain))),
     ];
-    let (onto, dropped) = ([Some(&c), Some(&c)], shape.special + 1);
-    let merged = shape.up() + shape.product() + 2 * shape.down(dropped, shape.chain - 1);
+    let onto = [Some(&c), Some(&c)];
+    let merged = limit(&|m| switch(m, shape.special + 1, shape.chain - 1), key_bytes);
     let then_rescale = || {
         drop(dev.key_switch(&c, &key).map(|half| dev.rescale(&dev.add(&c, &half), less)));
     };
     Ok(vec![
-        row("mod_up", time(&|| drop(dev.mod_up(&c, &digits, ring.full()))), limit(shape.up(), raised_bytes)),
-        row("mod_up_default", parts[0], limit(shape.up(), raised_bytes)),
+        row("mod_up", time(&|| drop(dev.mod_up(&c, &digits, ring.full()))), up),
+        row("mod_up_default", parts[0], up),
         row("gadget_product", time(&|| drop(dev.gadget_product(&raised, &key))), product),
         row("gadget_product_default", parts[1], product),
         row("mod_down", time(&|| drop(dev.mod_down(&wide, chain))), down),
@@ -123,7 +125,7 @@ pub fn key_switching(
         row("rescale_default", time(&|| drop(composites::rescale(&dev, &c, less))), one),
         row("key_switch", time(&|| drop(dev.key_switch(&c, &key))), whole),
         row("key_switch_default", parts[0] + parts[1] + 2.0 * parts[2], whole),
-        row("key_switch_onto", time(&|| drop(dev.key_switch_onto(&c, &key, onto, less))), limit(merged, key_bytes)),
-        row("key_switch_then_rescale", time(&then_rescale), limit(merged, key_bytes)),
+        row("key_switch_onto", time(&|| drop(dev.key_switch_onto(&c, &key, onto, less))), merged),
+        row("key_switch_then_rescale", time(&then_rescale), merged),
     ])
 }

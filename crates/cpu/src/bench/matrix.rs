@@ -47,7 +47,7 @@ pub fn matrix_product(
     let each = if prime_bits + weight_bits < 52 { 1 } else { 2 };
     let madds = (each * rows * columns * limbs) << (log_n - 3);
     let is_vector = isa == Isa::Ifma && PrimeClass::of_bits(prime_bits) <= PrimeClass::Short;
-    let limit_ns = rates.madd_per_ns.filter(|_| is_vector).map(|rate| float(madds) / rate / float(threads));
+    let limit_ns = rates.multiplier(isa).filter(|_| is_vector).map(|m| m.ns(madds) / float(threads));
     let row = |op, ns| Measurement { op, n: 1 << log_n, prime_bits, limbs, threads, isa, ns, limit_ns };
     Ok(vec![
         row("matrix_product", least_ns(300, || drop(dev.matrix_product(&x, &matrix)))),

@@ -1,7 +1,7 @@
 //! Times of weighted sums, the diagonal step of linear maps, and of linear combinations, beside their default bodies and
 //! the memory they stream.
 
-use super::{Measurement, Rates, composites::polynomial, float, least_ns, moduli, transform_madds};
+use super::{Measurement, Multiplier, Rates, composites::polynomial, float, least_ns, moduli, multiplier};
 use crate::{Cpu, CpuPoly, Isa, OpenError};
 use limbwise_device::{Basis, Device, RingSpec, Terms, Weight, composites};
 
@@ -45,16 +45,17 @@ pub fn weighted_sums(isa: Isa, shape: SumsShape, threads: usize, rates: Rates) -
 
     let (products, results) = (babies * sums * limbs, 2 * sums * limbs);
     let vectors = 1usize << (log_n - 3);
-    let sums_madds = vectors * (2 * 2 * products + 5 * results);
-    let limit = |madds: usize, streamed: usize| {
-        let compute = rates.madd_per_ns.filter(|_| isa == Isa::Ifma).map(|rate| float(madds) / rate);
+    let sums_of = |m: Multiplier| vectors * (2 * m.term * products + m.sum * results);
+    let limit = |instructions: &dyn Fn(Multiplier) -> usize, streamed: usize| {
+        let compute = multiplier(isa, prime_bits, rates).map(|m| m.ns(instructions(m)));
         compute.map(|ns| (ns / float(threads)).max(float(streamed << (log_n + 3)) / rates.dram_gb_s))
     };
-    let full = limit(sums_madds, products + 2 * babies * limbs + results);
-    let made = limit(sums_madds + products * (transform_madds(log_n) + 2 * vectors), 2 * babies * limbs + results);
+    let full = limit(&sums_of, products + 2 * babies * limbs + results);
+    let each = |m: Multiplier| m.transform(log_n) + m.residue * vectors;
+    let made = limit(&|m| sums_of(m) + products * each(m), 2 * babies * limbs + results);
     let operands: Vec<&CpuPoly> = x.iter().collect();
     let constants = vec![vec![3; limbs]; babies];
-    let combined = limit(vectors * 2 * limbs * (2 * babies + 5), 2 * limbs * (babies + 1));
+    let combined = limit(&|m| vectors * 2 * limbs * (m.term * babies + m.sum), 2 * limbs * (babies + 1));
     let row = |op, limit_ns, f: &dyn Fn() -> Vec<CpuPoly>| Measurement {
         op,
         n: 1 << log_n,

@@ -16,6 +16,7 @@ use crate::{
     layout,
     pool::Row,
     ring::RingTables,
+    threads,
 };
 use limbwise_device::{
     Basis, GadgetKey,
@@ -149,7 +150,7 @@ impl Switch<'_> {
     /// Selected limbs of the inner product with the key plus `onto`. Those of the result hold the remainders' coefficients,
     /// and are divided.
     fn product(&self, entry: usize, primes: &[usize], digits: &[Prepared], out: &mut [Halves<'_>]) {
-        let thread = rayon::current_thread_index().unwrap_or(0);
+        let thread = threads::index();
         let mut scratch = self.scratch[thread % self.scratch.len()].lock().unwrap_or_else(PoisonError::into_inner);
         for ((digit, up), rows) in digits.iter().zip(&self.up).zip(scratch.chunks_exact_mut(TOGETHER)) {
             digit.extend(up, primes.iter().copied().zip(rows.iter_mut().map(new_lines)));

@@ -14,9 +14,9 @@ use crate::{
     layout::{self, Line},
     pool::Row,
     ring::RingTables,
+    threads,
 };
 use limbwise_device::{Basis, Domain, Handle as _, Terms, Weight};
-use rayon::current_thread_index;
 use std::sync::{Mutex, PoisonError};
 
 /// Lines of all operands that stay in the cache while weights stream by: 4 MiB, of the L3 cache. Stretches that would
@@ -165,7 +165,7 @@ impl Weighted<'_> {
 
     /// Adds the products with weights of one limb, [`TOGETHER`] at a time.
     fn one_limb_weights(&self, prime: usize, part: &mut Part<'_>) {
-        let thread = current_thread_index().unwrap_or(0);
+        let thread = threads::index();
         let mut scratch = self.scratch[thread % self.scratch.len()].lock().unwrap_or_else(PoisonError::into_inner);
         let (entries, range) = (part.out.len(), 0..part.out[0].len());
         // Entries with weights of their own go one by one.

@@ -2,7 +2,7 @@
 
 use super::{LimbKernels, words::WordConversion};
 use crate::layout::Line;
-use limbwise_math::modulus::Modulus;
+use limbwise_math::{modulus::Modulus, rns::BaseConversion};
 use std::convert::Infallible;
 
 /// Proof of a feature that this target has not.
@@ -38,4 +38,32 @@ pub(crate) fn sweep(
     _overflows: &[Line],
 ) {
     match token.0 {}
+}
+
+pub(crate) fn peak_pairs(token: Token, _rounds: u64) -> u64 {
+    match token.0 {}
+}
+
+pub(crate) fn wrapping_sums<W: super::gadget::Wrapping>(token: Token, _sums: &mut [W], _factors: &[W], _rows: &[&[W]]) {
+    match token.0 {}
+}
+
+pub(crate) struct ShortConversion(Token);
+
+impl ShortConversion {
+    pub(crate) fn new(token: Token, _base: &BaseConversion) -> Option<Self> {
+        match token.0 {}
+    }
+
+    pub(crate) fn prepare(&self, _sources: &mut [&mut [Line]], _overflows: &mut [Line]) {
+        match self.0.0 {}
+    }
+
+    pub(crate) fn together(&self, _j: usize, _wanted: usize) -> usize {
+        match self.0.0 {}
+    }
+
+    pub(crate) fn sweep(&self, _first: usize, _out: &mut [&mut [Line]], _y: &[&[Line]], _overflows: &[Line]) {
+        match self.0.0 {}
+    }
 }

@@ -23,14 +23,44 @@ pub const TILE: usize = 64;
 pub struct Converter {
     base: BaseConversion,
     /// For narrow and short sources and targets.
-    short: Option<ifma::IfmaConversion>,
+    short: Option<Short>,
     /// Kernels for all other targets.
     words: Option<WordConversion>,
 }
 
+/// Kernels for narrow and short primes.
+enum Short {
+    Ifma(ifma::IfmaConversion),
+    Avx2(avx2::ShortConversion),
+}
+
+impl Short {
+    fn prepare(&self, sources: &mut [&mut [Line]], overflows: &mut [Line]) {
+        match self {
+            Self::Ifma(kernel) => kernel.prepare(sources, overflows),
+            Self::Avx2(kernel) => kernel.prepare(sources, overflows),
+        }
+    }
+
+    /// Of `wanted` targets from `j` on, the number to be swept together first; 0 if target `j` has no kernel here.
+    fn together(&self, j: usize, wanted: usize) -> usize {
+        match self {
+            Self::Ifma(kernel) => kernel.together(j, wanted),
+            Self::Avx2(kernel) => kernel.together(j, wanted),
+        }
+    }
+
+    fn sweep(&self, first: usize, targets: &mut [&mut [Line]], sources: &[&[Line]], overflows: &[Line]) {
+        match self {
+            Self::Ifma(kernel) => kernel.sweep(first, targets, sources, overflows),
+            Self::Avx2(kernel) => kernel.sweep(first, targets, sources, overflows),
+        }
+    }
+}
+
 /// Kernel of a sweep.
 enum Kernel<'a> {
-    Short(&'a ifma::IfmaConversion),
+    Short(&'a Short),
     Words(&'a WordConversion),
     Scalar,
 }
@@ -49,8 +79,11 @@ impl Converter {
     pub fn new(isa: Isa, from: &[Modulus], to: &[Modulus]) -> Self {
         let base = BaseConversion::new(from, to);
         let (short, unit) = match isa {
-            Isa::Ifma => (ifma::IfmaConversion::new(&base), Some(Unit::Avx512(has_ifma()))),
-            Isa::Avx2 => (None, Some(Unit::Avx2(has_avx2()))),
+            Isa::Ifma => (ifma::IfmaConversion::new(&base).map(Short::Ifma), Some(Unit::Avx512(has_ifma()))),
+            Isa::Avx2 => {
+                let short = avx2::ShortConversion::new(has_avx2(), &base);
+                (short.map(Short::Avx2), Some(Unit::Avx2(has_avx2())))
+            }
             Isa::Scalar => (None, None),
         };
         let words = unit.map(|unit| WordConversion::new(unit, &base));

@@ -50,13 +50,13 @@ impl ValueMap {
             return ifma::map_values(token, &self.groups, &order, out, a);
         }
         let tiles = crate::layout::blocks_mut(out).flat_map(|block| block.chunks_exact_mut(16));
-        for (tile, groups) in tiles.zip(self.groups.chunks_exact(8)) {
+        for (tile, groups) in tiles.zip(self.groups.as_chunks::<8>().0) {
+            // All groups of a tile come from one tile. Places are below 16, which is said once more for the compiler.
+            let source: &[Line; 16] = a[padded(groups[0] as usize / 128 * 16)..].first_chunk().expect("a whole tile");
             for (lane, &packed) in groups.iter().enumerate() {
                 let (group, c) = (packed as usize / 16, packed as usize % 16);
-                let first = padded(group / 8 * 16);
-                let source = &a[first..first + 16];
                 for (line, &k) in tile.iter_mut().zip(&self.places[c]) {
-                    line.0[lane] = source[usize::from(k)].0[group % 8];
+                    line.0[lane] = source[usize::from(k % 16)].0[group % 8];
                 }
             }
         }

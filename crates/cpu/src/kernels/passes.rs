@@ -3,11 +3,17 @@
 //! `transforms!("features")` is invoked in a module with an arithmetic: `V` (a vector of `LANES` words, `HALVES` of
 //! them per line), `Constants`, `Factor` and `Wide` (a factor in all lanes), and the functions `load`, `store`, `zero`,
 //! `wide`, `lane_factor`, `enter` (a residue → a value), `leave` (a value → its residue), `correct` and `correct_sum`
-//! (the same value, smaller), `product`, `sum`, `difference`, `transpose`. It defines `forward` and `inverse`.
+//! (the same value, smaller), `product`, `sum`, `difference`, `transpose`. It defines `forward` and `inverse`. Both have a
+//! raw form for what computes on with values instead of residues: `forward` then neither enters nor leaves, `inverse` only
+//! leaves.
 //!
 //! Why radix 4: sixteen registers hold one radix-4 pass with its constants and no more, and arithmetic without a wide
 //! multiply-add is slow enough to hide the loads from the L1 cache between passes. The outer passes, over several
 //! blocks, run on strips of columns one after another, so that a large limb crosses the L2 cache only twice.
+//!
+//! In what order: where an arithmetic `OVERLAPS`, the first of the two levels of the next four vectors is written before the
+//! second level of these. Each level is one chain of dependent instructions, and a core looks ahead over fewer of them than
+//! two levels have. Without, the four vectors of one step leave more registers for long products.
 //!
 //! Where the lazy bound is spent: additions let values grow from level to level. `fixes` of each arithmetic decides
 //! which operands are corrected before which level, and corrects only where a value would otherwise exceed what a
@@ -28,7 +34,7 @@ macro_rules! transforms {
             nodes: &[[Factor; 3]],
         ) {
             for (group, node) in a.chunks_mut(2 * stride).zip(nodes) {
-                let w = wide(&node[0]);
+                let w = wide(k, &node[0]);
                 let (low, high) = group.split_at_mut(stride);
                 for (x, y) in low[columns.clone()].iter_mut().zip(&mut high[columns.clone()]) {
                     for half in 0..HALVES {
@@ -47,21 +53,26 @@ macro_rules! transforms {
             }
         }
 
-        /// Two levels on four vectors. The upper operands are corrected, not the lower ones: products accept any
-        /// operand in range and return reduced values.
+        /// The upper level on four vectors. The upper operands are corrected, not the lower ones: products accept any operand in
+        /// range and return reduced values.
         #[inline]
         #[target_feature(enable = $features)]
-        fn forward_four<const FIX: u8>(k: Constants, v: [V; 4], w: [Wide; 3]) -> [V; 4] {
-            let [mut a, mut b, c, d] = v;
+        fn forward_upper<const FIX: u8>(k: Constants, [mut a, mut b, c, d]: [V; 4], w: Wide) -> [V; 4] {
             if FIX & 1 != 0 {
                 (a, b) = (correct(k, a), correct(k, b));
             }
-            let (s, t) = (product(k, c, w[0]), product(k, d, w[0]));
-            let (mut a, b, mut c, d) = (sum(a, s), sum(b, t), difference(k, a, s), difference(k, b, t));
+            let (s, t) = (product(k, c, w), product(k, d, w));
+            [sum(a, s), sum(b, t), difference(k, a, s), difference(k, b, t)]
+        }
+
+        /// The lower level, likewise.
+        #[inline]
+        #[target_feature(enable = $features)]
+        fn forward_lower<const FIX: u8>(k: Constants, [mut a, b, mut c, d]: [V; 4], w: [Wide; 2]) -> [V; 4] {
             if FIX & 2 != 0 {
                 (a, c) = (correct(k, a), correct(k, c));
             }
-            let (s, t) = (product(k, b, w[1]), product(k, d, w[2]));
+            let (s, t) = (product(k, b, w[0]), product(k, d, w[1]));
             [sum(a, s), difference(k, a, s), sum(c, t), difference(k, c, t)]
         }
 
@@ -74,21 +85,52 @@ macro_rules! transforms {
             nodes: &[[Factor; 3]],
         ) {
             for (group, node) in a.chunks_mut(4 * stride).zip(nodes) {
-                let w = [wide(&node[0]), wide(&node[1]), wide(&node[2])];
-                for [x, y, z, t] in quarters(group, stride, columns.clone()) {
-                    for half in 0..HALVES {
-                        let mut v = [load(x, half), load(y, half), load(z, half), load(t, half)];
-                        if FIRST {
-                            v = [enter(k, v[0]), enter(k, v[1]), enter(k, v[2]), enter(k, v[3])];
+                let w = [wide(k, &node[0]), wide(k, &node[1]), wide(k, &node[2])];
+                let mut lines = quarters(group, stride, columns.clone());
+                if !OVERLAPS {
+                    for mut at in lines {
+                        for half in 0..HALVES {
+                            let v = forward_begun::<FIX, FIRST>(k, &at, half, w[0]);
+                            forward_ended::<FIX>(k, &mut at, half, v, [w[1], w[2]]);
                         }
-                        let v = forward_four::<FIX>(k, v, w);
-                        store(x, half, v[0]);
-                        store(y, half, v[1]);
-                        store(z, half, v[2]);
-                        store(t, half, v[3]);
                     }
+                    continue;
                 }
+                let Some(mut at) = lines.next() else { continue };
+                let mut v = forward_begun::<FIX, FIRST>(k, &at, 0, w[0]);
+                loop {
+                    for half in 1..HALVES {
+                        let next = forward_begun::<FIX, FIRST>(k, &at, half, w[0]);
+                        forward_ended::<FIX>(k, &mut at, half - 1, v, [w[1], w[2]]);
+                        v = next;
+                    }
+                    let Some(line) = lines.next() else { break };
+                    let next = forward_begun::<FIX, FIRST>(k, &line, 0, w[0]);
+                    forward_ended::<FIX>(k, &mut at, HALVES - 1, v, [w[1], w[2]]);
+                    (at, v) = (line, next);
+                }
+                forward_ended::<FIX>(k, &mut at, HALVES - 1, v, [w[1], w[2]]);
             }
+        }
+
+        #[inline]
+        #[target_feature(enable = $features)]
+        fn forward_begun<const FIX: u8, const FIRST: bool>(k: Constants, at: &[&mut Line; 4], half: usize, w: Wide) -> [V; 4] {
+            let mut v = [load(at[0], half), load(at[1], half), load(at[2], half), load(at[3], half)];
+            if FIRST {
+                v = [enter(k, v[0]), enter(k, v[1]), enter(k, v[2]), enter(k, v[3])];
+            }
+            forward_upper::<FIX>(k, v, w)
+        }
+
+        #[inline]
+        #[target_feature(enable = $features)]
+        fn forward_ended<const FIX: u8>(k: Constants, at: &mut [&mut Line; 4], half: usize, v: [V; 4], w: [Wide; 2]) {
+            let v = forward_lower::<FIX>(k, v, w);
+            store(at[0], half, v[0]);
+            store(at[1], half, v[1]);
+            store(at[2], half, v[2]);
+            store(at[3], half, v[3]);
         }
 
         /// One pass over selected columns of the groups in `a`; rows are `stride` lines apart.
@@ -113,17 +155,39 @@ macro_rules! transforms {
 
         /// The last pass: from a transposed tile to residues.
         #[target_feature(enable = $features)]
-        fn forward_last<const FIX: u8>(k: Constants, from: &[Line; 16], to: &mut [Line], nodes: &[[Factor; 3]]) {
+        fn forward_last<const FIX: u8, const RAW: bool>(
+            k: Constants,
+            from: &[Line; 16],
+            to: &mut [Line],
+            nodes: &[[Factor; 3]],
+        ) {
             for ((from, to), node) in from.chunks_exact(4).zip(to.chunks_exact_mut(4)).zip(nodes) {
-                let w = [wide(&node[0]), wide(&node[1]), wide(&node[2])];
-                for half in 0..HALVES {
+                let w = [wide(k, &node[0]), wide(k, &node[1]), wide(k, &node[2])];
+                let begun = |half: usize| {
                     let v = [load(&from[0], half), load(&from[1], half), load(&from[2], half), load(&from[3], half)];
-                    let v = forward_four::<FIX>(k, v, w);
-                    store(&mut to[0], half, leave(k, v[0]));
-                    store(&mut to[1], half, leave(k, v[1]));
-                    store(&mut to[2], half, leave(k, v[2]));
-                    store(&mut to[3], half, leave(k, v[3]));
+                    forward_upper::<FIX>(k, v, w[0])
+                };
+                let mut ended = |half: usize, v: [V; 4]| {
+                    let mut v = forward_lower::<FIX>(k, v, [w[1], w[2]]);
+                    if !RAW {
+                        v = [leave(k, v[0]), leave(k, v[1]), leave(k, v[2]), leave(k, v[3])];
+                    }
+                    store(&mut to[0], half, v[0]);
+                    store(&mut to[1], half, v[1]);
+                    store(&mut to[2], half, v[2]);
+                    store(&mut to[3], half, v[3]);
+                };
+                if !OVERLAPS {
+                    (0..HALVES).for_each(|half| ended(half, begun(half)));
+                    continue;
                 }
+                let mut v = begun(0);
+                for half in 1..HALVES {
+                    let next = begun(half);
+                    ended(half - 1, v);
+                    v = next;
+                }
+                ended(HALVES - 1, v);
             }
         }
 
@@ -149,9 +213,9 @@ macro_rules! transforms {
             }
         }
 
-        /// Coefficients → values in internal order. Range: [0, q) → [0, q).
+        /// Coefficients → values in internal order. Range: [0, q) → [0, q); raw: values as a pass takes and leaves them.
         #[target_feature(enable = $features)]
-        pub(super) fn forward(k: Constants, t: &Factors<Factor>, a: &mut [Line]) {
+        pub(super) fn forward<const RAW: bool>(k: Constants, t: &Factors<Factor>, a: &mut [Line]) {
             let blocks = a.len().div_ceil(PADDED);
             for strip in (0..if t.outer > 0 { BLOCK } else { 0 }).step_by(STRIP) {
                 let mut span = blocks;
@@ -160,7 +224,7 @@ macro_rules! transforms {
                     for block in 0..span {
                         let start = block * PADDED + strip;
                         let rows = Rows { stride: span * PADDED, columns: start..start + STRIP };
-                        if i == 0 {
+                        if i == 0 && !RAW {
                             forward_pass::<true>(k, pass, a, rows, 0);
                         } else {
                             forward_pass::<false>(k, pass, a, rows, 0);
@@ -177,7 +241,7 @@ macro_rules! transforms {
                 for (i, pass) in inner.iter().enumerate() {
                     let first_node = b * (bare / span);
                     span /= if pass.is_double { 4 } else { 2 };
-                    if t.outer == 0 && i == 0 {
+                    if t.outer == 0 && i == 0 && !RAW {
                         forward_pass::<true>(k, pass, block, Rows::all(span), first_node);
                     } else {
                         forward_pass::<false>(k, pass, block, Rows::all(span), first_node);
@@ -193,9 +257,9 @@ macro_rules! transforms {
                         forward_pass::<false>(k, &rows[2], &mut tile, Rows::all(4), r);
                         let nodes = &rows[3].nodes[4 * r..4 * r + 4];
                         match rows[3].fix {
-                            0 => forward_last::<0>(k, &tile, to, nodes),
-                            1 => forward_last::<1>(k, &tile, to, nodes),
-                            _ => forward_last::<3>(k, &tile, to, nodes),
+                            0 => forward_last::<0, RAW>(k, &tile, to, nodes),
+                            1 => forward_last::<1, RAW>(k, &tile, to, nodes),
+                            _ => forward_last::<3, RAW>(k, &tile, to, nodes),
                         }
                     }
                 }
@@ -211,7 +275,7 @@ macro_rules! transforms {
             nodes: &[[Factor; 3]],
         ) {
             for (group, node) in a.chunks_mut(2 * stride).zip(nodes) {
-                let w = wide(&node[0]);
+                let w = wide(k, &node[0]);
                 let (low, high) = group.split_at_mut(stride);
                 for (x, y) in low[columns.clone()].iter_mut().zip(&mut high[columns.clone()]) {
                     for half in 0..HALVES {
@@ -230,17 +294,23 @@ macro_rules! transforms {
             }
         }
 
-        /// Two levels on four vectors.
+        /// The lower level on four vectors.
         #[inline]
         #[target_feature(enable = $features)]
-        fn inverse_four<const FIX: u8>(k: Constants, v: [V; 4], w: [Wide; 3]) -> [V; 4] {
-            let [a, b, c, d] = v;
-            let (s, t) = (product(k, difference(k, a, b), w[1]), product(k, difference(k, c, d), w[2]));
+        fn inverse_lower<const FIX: u8>(k: Constants, [a, b, c, d]: [V; 4], w: [Wide; 2]) -> [V; 4] {
+            let (s, t) = (product(k, difference(k, a, b), w[0]), product(k, difference(k, c, d), w[1]));
             let (mut a, mut c) = (sum(a, b), sum(c, d));
             if FIX & 1 != 0 {
                 (a, c) = (correct_sum(k, a), correct_sum(k, c));
             }
-            let (p, r) = (product(k, difference(k, a, c), w[0]), product(k, difference(k, s, t), w[0]));
+            [a, c, s, t]
+        }
+
+        /// The upper level on the four vectors that the lower leaves.
+        #[inline]
+        #[target_feature(enable = $features)]
+        fn inverse_upper<const FIX: u8>(k: Constants, [a, c, s, t]: [V; 4], w: Wide) -> [V; 4] {
+            let (p, r) = (product(k, difference(k, a, c), w), product(k, difference(k, s, t), w));
             let (mut a, mut s) = (sum(a, c), sum(s, t));
             if FIX & 2 != 0 {
                 a = correct_sum(k, a);
@@ -249,6 +319,32 @@ macro_rules! transforms {
                 s = correct_sum(k, s);
             }
             [a, s, p, r]
+        }
+
+        #[inline]
+        #[target_feature(enable = $features)]
+        fn inverse_begun<const FIX: u8>(k: Constants, at: &[&mut Line; 4], half: usize, w: [Wide; 2]) -> [V; 4] {
+            let v = [load(at[0], half), load(at[1], half), load(at[2], half), load(at[3], half)];
+            inverse_lower::<FIX>(k, v, w)
+        }
+
+        #[inline]
+        #[target_feature(enable = $features)]
+        fn inverse_ended<const FIX: u8, const LAST: bool>(
+            k: Constants,
+            at: &mut [&mut Line; 4],
+            half: usize,
+            v: [V; 4],
+            w: Wide,
+        ) {
+            let mut v = inverse_upper::<FIX>(k, v, w);
+            if LAST {
+                v = [leave(k, v[0]), leave(k, v[1]), leave(k, v[2]), leave(k, v[3])];
+            }
+            store(at[0], half, v[0]);
+            store(at[1], half, v[1]);
+            store(at[2], half, v[2]);
+            store(at[3], half, v[3]);
         }
 
         #[target_feature(enable = $features)]
@@ -260,20 +356,31 @@ macro_rules! transforms {
             nodes: &[[Factor; 3]],
         ) {
             for (group, node) in a.chunks_mut(4 * stride).zip(nodes) {
-                let w = [wide(&node[0]), wide(&node[1]), wide(&node[2])];
-                for [x, y, z, t] in quarters(group, stride, columns.clone()) {
-                    for half in 0..HALVES {
-                        let v = [load(x, half), load(y, half), load(z, half), load(t, half)];
-                        let mut v = inverse_four::<FIX>(k, v, w);
-                        if LAST {
-                            v = [leave(k, v[0]), leave(k, v[1]), leave(k, v[2]), leave(k, v[3])];
+                let w = [wide(k, &node[0]), wide(k, &node[1]), wide(k, &node[2])];
+                let mut lines = quarters(group, stride, columns.clone());
+                if !OVERLAPS {
+                    for mut at in lines {
+                        for half in 0..HALVES {
+                            let v = inverse_begun::<FIX>(k, &at, half, [w[1], w[2]]);
+                            inverse_ended::<FIX, LAST>(k, &mut at, half, v, w[0]);
                         }
-                        store(x, half, v[0]);
-                        store(y, half, v[1]);
-                        store(z, half, v[2]);
-                        store(t, half, v[3]);
                     }
+                    continue;
                 }
+                let Some(mut at) = lines.next() else { continue };
+                let mut v = inverse_begun::<FIX>(k, &at, 0, [w[1], w[2]]);
+                loop {
+                    for half in 1..HALVES {
+                        let next = inverse_begun::<FIX>(k, &at, half, [w[1], w[2]]);
+                        inverse_ended::<FIX, LAST>(k, &mut at, half - 1, v, w[0]);
+                        v = next;
+                    }
+                    let Some(line) = lines.next() else { break };
+                    let next = inverse_begun::<FIX>(k, &line, 0, [w[1], w[2]]);
+                    inverse_ended::<FIX, LAST>(k, &mut at, HALVES - 1, v, w[0]);
+                    (at, v) = (line, next);
+                }
+                inverse_ended::<FIX, LAST>(k, &mut at, HALVES - 1, v, w[0]);
             }
         }
 
@@ -300,18 +407,39 @@ macro_rules! transforms {
 
         /// The first pass: from residues to a transposed tile.
         #[target_feature(enable = $features)]
-        fn inverse_first<const FIX: u8>(k: Constants, from: &[Line], to: &mut [Line; 16], nodes: &[[Factor; 3]]) {
+        fn inverse_first<const FIX: u8, const RAW: bool>(
+            k: Constants,
+            from: &[Line],
+            to: &mut [Line; 16],
+            nodes: &[[Factor; 3]],
+        ) {
             for ((from, to), node) in from.chunks_exact(4).zip(to.chunks_exact_mut(4)).zip(nodes) {
-                let w = [wide(&node[0]), wide(&node[1]), wide(&node[2])];
-                for half in 0..HALVES {
-                    let v = [load(&from[0], half), load(&from[1], half), load(&from[2], half), load(&from[3], half)];
-                    let v = [enter(k, v[0]), enter(k, v[1]), enter(k, v[2]), enter(k, v[3])];
-                    let v = inverse_four::<FIX>(k, v, w);
+                let w = [wide(k, &node[0]), wide(k, &node[1]), wide(k, &node[2])];
+                let begun = |half: usize| {
+                    let mut v = [load(&from[0], half), load(&from[1], half), load(&from[2], half), load(&from[3], half)];
+                    if !RAW {
+                        v = [enter(k, v[0]), enter(k, v[1]), enter(k, v[2]), enter(k, v[3])];
+                    }
+                    inverse_lower::<FIX>(k, v, [w[1], w[2]])
+                };
+                let mut ended = |half: usize, v: [V; 4]| {
+                    let v = inverse_upper::<FIX>(k, v, w[0]);
                     store(&mut to[0], half, v[0]);
                     store(&mut to[1], half, v[1]);
                     store(&mut to[2], half, v[2]);
                     store(&mut to[3], half, v[3]);
+                };
+                if !OVERLAPS {
+                    (0..HALVES).for_each(|half| ended(half, begun(half)));
+                    continue;
                 }
+                let mut v = begun(0);
+                for half in 1..HALVES {
+                    let next = begun(half);
+                    ended(half - 1, v);
+                    v = next;
+                }
+                ended(HALVES - 1, v);
             }
         }
 
@@ -336,24 +464,31 @@ macro_rules! transforms {
             }
         }
 
-        /// Values in internal order → coefficients. Range: [0, q) → [0, q).
+        /// Values in internal order → coefficients, from another limb if there is one. Range: [0, q) → [0, q); raw: values as
+        /// a pass takes them → [0, q).
         #[target_feature(enable = $features)]
-        pub(super) fn inverse(k: Constants, t: &Factors<Factor>, a: &mut [Line]) {
+        pub(super) fn inverse<const RAW: bool>(k: Constants, t: &Factors<Factor>, from: Option<&[Line]>, a: &mut [Line]) {
             let (inner, rows) = t.passes[t.outer..].split_at(t.passes.len() - t.outer - 4);
             let mut tile = [Line::default(); 16];
             for (b, block) in a.chunks_mut(PADDED).enumerate() {
                 let bare = block.len().min(BLOCK);
-                let block = &mut block[..bare];
+                let (block, padding) = block.split_at_mut(bare);
+                let from = from.map(|from| &from[b * PADDED..]);
+                if let Some(from) = from {
+                    padding.copy_from_slice(&from[bare..bare + padding.len()]);
+                }
                 for (r, row) in block.chunks_exact_mut(32).enumerate() {
+                    let mut tiles = from.map(|from| from[32 * r..].chunks_exact(16));
                     let r = b * (bare / 32) + r;
                     t.prefetch(r);
                     for (to, twist) in row.chunks_exact_mut(16).zip(&t.twist) {
+                        let from = tiles.as_mut().and_then(Iterator::next).unwrap_or(&*to);
                         let nodes = &rows[3].nodes[4 * r..4 * r + 4];
                         match rows[3].fix {
-                            0 => inverse_first::<0>(k, to, &mut tile, nodes),
-                            2 => inverse_first::<2>(k, to, &mut tile, nodes),
-                            6 => inverse_first::<6>(k, to, &mut tile, nodes),
-                            _ => inverse_first::<7>(k, to, &mut tile, nodes),
+                            0 => inverse_first::<0, RAW>(k, from, &mut tile, nodes),
+                            2 => inverse_first::<2, RAW>(k, from, &mut tile, nodes),
+                            6 => inverse_first::<6, RAW>(k, from, &mut tile, nodes),
+                            _ => inverse_first::<7, RAW>(k, from, &mut tile, nodes),
                         }
                         inverse_pass::<false>(k, &rows[2], &mut tile, Rows::all(4), r);
                         inverse_twist(k, &tile, to, twist);

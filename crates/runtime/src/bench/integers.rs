@@ -7,7 +7,7 @@ use limbwise::{
     params::PrimeChoice,
     rlwe::{DeclaredKeys, KeySet, SecretKey},
 };
-use limbwise_cpu::{Cpu, bench::Rates};
+use limbwise_cpu::{Cpu, Isa, bench::Rates};
 use limbwise_device::{Device, Domain, Null};
 use limbwise_graph::{Graph, Recorder};
 use limbwise_math::sampling::Seed;
@@ -68,7 +68,7 @@ pub fn integer_rows<E: From<crate::Error>>(
             threads: dev.threads(),
             isa: dev.isa().name().into(),
             ns,
-            limit_ns: limit(&graph, rates, dev.threads()),
+            limit_ns: limit(&graph, (rates, dev.isa()), dev.threads()),
             chain: Chain::of_bits(&literal.levels, &literal.special, literal.dnum),
         };
         let mut best = f64::INFINITY;
@@ -93,8 +93,8 @@ pub fn integer_rows<E: From<crate::Error>>(
     Ok(())
 }
 
-/// The multiply-adds alone, because all operands are in a cache; the general limit on hosts without such a rate.
-fn limit(graph: &Graph, rates: Rates, threads: usize) -> f64 {
+/// The multiplier alone, because all operands are in a cache; the general limit where there is no such rate.
+fn limit(graph: &Graph, rates: (Rates, Isa), threads: usize) -> f64 {
     arithmetic_ns(graph, rates, threads).unwrap_or_else(|| limit_ns(graph, rates, threads))
 }
 

@@ -1,4 +1,5 @@
-//! Base conversion and centered lifts, four coefficients at a time, for primes of any width.
+//! Base conversion and centered lifts, four coefficients at a time, for primes of any width; `short` has those of narrow and
+//! short ones.
 
 use super::{
     Token,
@@ -43,7 +44,7 @@ fn broadcast(x: u32) -> V {
 /// `⌊x·y/2^52⌋`, x below 2^50 and y at most 2^51: no sum of partial products exceeds a word.
 #[inline]
 #[target_feature(enable = "avx2")]
-fn fraction(x: V, y: V) -> V {
+pub(super) fn fraction(x: V, y: V) -> V {
     let (x1, y1) = (upper(x), upper(y));
     let middle = add(add(narrow_product(x1, y), narrow_product(x, y1)), upper(narrow_product(x, y)));
     add(_mm256_slli_epi64::<12>(narrow_product(x1, y1)), _mm256_srli_epi64::<20>(middle))

@@ -2,8 +2,9 @@
 //!
 //! Inside a transform a word is an `f64` that holds an integer, a representative of its residue of either sign. A product
 //! y·w is h + l exactly, l being what rounding h left; with c the integer next to h/q, h − c·q and its sum with l are
-//! integers below 2^53, hence exact. Rounding c errs by at most ½ + |y·w/q|·2^−52, so for |w| ≤ q/2 the product is within
-//! `½·q + |y|·q·2^−53`. [`fixes`] follows these bounds from pass to pass.
+//! integers below 2^53, hence exact. c comes from y and w/q by three roundings and one to an integer, so it errs by at most
+//! ½ + 3·|y·w/q|·2^−53 and a little, and for |w| ≤ q/2 the product is within `½·q + 3·|y|·q·2^−54`. [`fixes`] follows these
+//! bounds from pass to pass.
 
 use super::vector::{self, HALVES, LANES, lift_once, load, store};
 use crate::{
@@ -16,8 +17,8 @@ use crate::{
 use limbwise_math::modulus::Modulus;
 use std::{
     arch::x86_64::{
-        __m256d, _mm256_add_pd, _mm256_castpd_si256, _mm256_castsi256_pd, _mm256_fmadd_pd, _mm256_fmsub_pd,
-        _mm256_fnmadd_pd, _mm256_mul_pd, _mm256_or_pd, _mm256_set1_pd, _mm256_sub_epi64, _mm256_sub_pd,
+        __m256d, _MM_FROUND_NO_EXC, _MM_FROUND_TO_NEAREST_INT, _mm256_add_epi64, _mm256_add_pd, _mm256_castpd_si256, _mm256_castsi256_pd, _mm256_fmadd_pd, _mm256_fmsub_pd,
+        _mm256_fnmadd_pd, _mm256_mul_pd, _mm256_or_pd, _mm256_round_pd, _mm256_set1_pd, _mm256_sub_epi64, _mm256_sub_pd,
     },
     ops::Range,
 };
@@ -28,23 +29,37 @@ const TWO_52: f64 = (1u64 << 52) as f64;
 /// 1.5·2^52: a number of up to 2^51 added to it is rounded to an integer, which then stands in its low bits.
 const ROUNDER: f64 = 1.5 * TWO_52;
 
-/// Largest value that may be multiplied: the quotient is at most half of it and has to pass [`ROUNDER`].
-const LIMIT: f64 = TWO_52;
+/// Largest value: the integers up to it are floats.
+const LIMIT: f64 = 2.0 * TWO_52;
+
+/// Rounds to the nearest integer.
+pub(super) const NEAREST: i32 = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
 
 pub(super) type V = vector::V;
 pub(super) type Factor = f64;
-type Wide = __m256d;
+/// Four floats.
+pub(super) type Float = __m256d;
+
+/// A factor and its quotient by q, which takes one multiplication off the chain of a product.
+#[derive(Clone, Copy)]
+pub(super) struct Wide {
+    value: Float,
+    quotient: Float,
+}
+
+/// See [`passes`](crate::kernels::passes).
+const OVERLAPS: bool = true;
 
 /// Register constants of a transform.
 #[derive(Clone, Copy)]
 pub(super) struct Constants {
-    q: __m256d,
+    pub(super) q: Float,
     /// 1/q.
-    inverse: __m256d,
-    rounder: __m256d,
-    two_52: __m256d,
+    pub(super) inverse: Float,
+    rounder: Float,
+    two_52: Float,
     /// q as a word.
-    word: V,
+    pub(super) word: V,
 }
 
 impl Constants {
@@ -74,14 +89,31 @@ fn zero() -> V {
 
 #[inline]
 #[target_feature(enable = "avx2")]
-fn wide(w: &Factor) -> Wide {
-    _mm256_set1_pd(*w)
+fn wide(k: Constants, w: &Factor) -> Wide {
+    scaled_by(k, splat_float(*w))
+}
+
+/// A float in every lane.
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(super) fn splat_float(x: f64) -> Float {
+    _mm256_set1_pd(x)
+}
+
+/// A factor for products.
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(super) fn scaled_by(k: Constants, value: Float) -> Wide {
+    Wide { value, quotient: _mm256_mul_pd(value, k.inverse) }
 }
 
 #[inline]
 #[target_feature(enable = "avx2")]
 fn lane_factor(lanes: &LaneFactors, half: usize) -> Wide {
-    _mm256_castsi256_pd(load(&lanes[0], half))
+    Wide {
+        value: _mm256_castsi256_pd(load(&lanes[0], half)),
+        quotient: _mm256_castsi256_pd(load(&lanes[1], half)),
+    }
 }
 
 #[inline]
@@ -94,7 +126,22 @@ fn transpose(v: [V; 4]) -> [V; 4] {
 #[inline]
 #[target_feature(enable = "avx2")]
 fn enter(k: Constants, x: V) -> V {
-    _mm256_castpd_si256(_mm256_sub_pd(_mm256_or_pd(_mm256_castsi256_pd(x), k.two_52), k.two_52))
+    _mm256_castpd_si256(float(k, x))
+}
+
+/// A word below 2^52 as a float, in a register for floats.
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(super) fn float(k: Constants, x: V) -> Float {
+    _mm256_sub_pd(_mm256_or_pd(_mm256_castsi256_pd(x), k.two_52), k.two_52)
+}
+
+/// A signed word of up to 51 bits and its sign as a float.
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(super) fn float_signed(k: Constants, x: V) -> Float {
+    let shifted = _mm256_add_epi64(x, _mm256_castpd_si256(k.rounder));
+    _mm256_sub_pd(_mm256_castsi256_pd(shifted), k.rounder)
 }
 
 /// A float of residue x as its residue. Range: |x| ≤ 2^53 → [0, q).
@@ -107,7 +154,7 @@ fn leave(k: Constants, x: V) -> V {
 /// Range: (−q, q) → [0, q).
 #[inline]
 #[target_feature(enable = "avx2,fma")]
-fn to_residue(k: Constants, x: __m256d) -> V {
+pub(super) fn to_residue(k: Constants, x: Float) -> V {
     let shifted = _mm256_castpd_si256(_mm256_add_pd(x, k.rounder));
     lift_once(_mm256_sub_epi64(shifted, _mm256_castpd_si256(k.rounder)), k.word)
 }
@@ -116,9 +163,15 @@ fn to_residue(k: Constants, x: __m256d) -> V {
 #[inline]
 #[target_feature(enable = "avx2,fma")]
 fn correct(k: Constants, x: V) -> V {
-    let x = _mm256_castsi256_pd(x);
+    _mm256_castpd_si256(corrected(k, _mm256_castsi256_pd(x)))
+}
+
+/// Range: |x| ≤ 2^53 → q/2 and less than one on either side of zero.
+#[inline]
+#[target_feature(enable = "avx2,fma")]
+pub(super) fn corrected(k: Constants, x: Float) -> Float {
     let c = _mm256_sub_pd(_mm256_fmadd_pd(x, k.inverse, k.rounder), k.rounder);
-    _mm256_castpd_si256(_mm256_fnmadd_pd(c, k.q, x))
+    _mm256_fnmadd_pd(c, k.q, x)
 }
 
 #[inline]
@@ -127,19 +180,31 @@ fn correct_sum(k: Constants, x: V) -> V {
     correct(k, x)
 }
 
+/// `a·b` of two integers modulo q.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
-fn product_of_floats(k: Constants, y: __m256d, w: __m256d) -> __m256d {
-    let h = _mm256_mul_pd(y, w);
-    let l = _mm256_fmsub_pd(y, w, h);
+fn product_of_floats(k: Constants, a: Float, b: Float) -> Float {
+    let h = _mm256_mul_pd(a, b);
+    let l = _mm256_fmsub_pd(a, b, h);
     let c = _mm256_sub_pd(_mm256_fmadd_pd(h, k.inverse, k.rounder), k.rounder);
+    _mm256_add_pd(_mm256_fnmadd_pd(c, k.q, h), l)
+}
+
+/// `y·w` modulo q.
+#[inline]
+#[target_feature(enable = "avx2,fma")]
+pub(super) fn scaled(k: Constants, y: Float, w: Wide) -> Float {
+    // An explicit rounding needs no copy of a constant to add to: cores are bound by what they dispatch.
+    let c = _mm256_round_pd::<NEAREST>(_mm256_mul_pd(y, w.quotient));
+    let h = _mm256_mul_pd(y, w.value);
+    let l = _mm256_fmsub_pd(y, w.value, h);
     _mm256_add_pd(_mm256_fnmadd_pd(c, k.q, h), l)
 }
 
 #[inline]
 #[target_feature(enable = "avx2,fma")]
 fn product(k: Constants, y: V, w: Wide) -> V {
-    _mm256_castpd_si256(product_of_floats(k, _mm256_castsi256_pd(y), w))
+    _mm256_castpd_si256(scaled(k, _mm256_castsi256_pd(y), w))
 }
 
 #[inline]
@@ -158,8 +223,21 @@ fn difference(_k: Constants, x: V, y: V) -> V {
 #[inline]
 #[target_feature(enable = "avx2,fma")]
 pub(super) fn mul(k: Constants, a: V, b: V) -> V {
-    let [a, b] = [enter(k, a), enter(k, b)];
-    to_residue(k, product_of_floats(k, _mm256_castsi256_pd(a), _mm256_castsi256_pd(b)))
+    to_residue(k, product_of_floats(k, float(k, a), float(k, b)))
+}
+
+/// `a·w mod q`, w a factor in all lanes.
+#[inline]
+#[target_feature(enable = "avx2,fma")]
+pub(super) fn scale(k: Constants, a: V, w: Wide) -> V {
+    to_residue(k, scaled(k, float(k, a), w))
+}
+
+/// `(a − b)·w mod q`, w a factor in all lanes.
+#[inline]
+#[target_feature(enable = "avx2,fma")]
+pub(super) fn scaled_difference(k: Constants, a: V, b: V, w: Wide) -> V {
+    to_residue(k, scaled(k, float_signed(k, _mm256_sub_epi64(a, b)), w))
 }
 
 transforms!("avx2,fma");
@@ -183,7 +261,7 @@ impl Bounds {
 
     /// Bound of a product with an operand within `y`, rounded up.
     fn product(self, y: f64) -> f64 {
-        0.5 + y * self.q / (2.0 * TWO_52) + 1e-12
+        0.5 + 3.0 * y * self.q / (4.0 * TWO_52) + 1e-12
     }
 
     /// After a correction, rounded up.
@@ -214,8 +292,9 @@ impl Bounds {
     }
 }
 
-/// Corrections of each pass of [`shape`], forward and inverse: the fewest that keep all values within their limits.
-pub(super) fn fixes(q: Modulus, log_n: u32) -> [Vec<u8>; 2] {
+/// Corrections of each pass of [`shape`], forward and inverse: the fewest that keep all values within their limits; and
+/// the bound of what a forward transform leaves that does not end in residues, in multiples of q.
+pub(super) fn fixes(q: Modulus, log_n: u32) -> ([Vec<u8>; 2], f64) {
     let (bounds, shape) = (Bounds::new(q), shape(log_n));
     let plan = |passes: &mut dyn Iterator<Item = usize>, kinds: &[u8], step: Step, twisted: usize| {
         let mut x = 1.0;
@@ -227,14 +306,14 @@ pub(super) fn fixes(q: Modulus, log_n: u32) -> [Vec<u8>; 2] {
             fixes.push(fix);
             x = ends;
         }
-        fixes
+        (fixes, x)
     };
     // The twist comes between the last passes but one and but two.
     let count = shape.len();
-    let forward = plan(&mut (0..count), &[0, 1, 3], Bounds::forward, count - 2);
-    let mut inverse = plan(&mut (0..count).rev(), &[0, 2, 6, 7], Bounds::inverse, count - 3);
+    let (forward, ends) = plan(&mut (0..count), &[0, 1, 3], Bounds::forward, count - 2);
+    let (mut inverse, _) = plan(&mut (0..count).rev(), &[0, 2, 6, 7], Bounds::inverse, count - 3);
     inverse.reverse();
-    [forward, inverse]
+    ([forward, inverse], ends)
 }
 
 #[cfg(test)]
@@ -247,7 +326,8 @@ mod tests {
         for bits in 20..=PrimeClass::Short.max_bits() {
             for q in [(1u64 << (bits - 1)) + 1, 3 * (1 << (bits - 2)) + 1, (1 << bits) - 1] {
                 for log_n in 10..=17 {
-                    let fixes = fixes(Modulus::new(q), log_n);
+                    let (fixes, ends) = fixes(Modulus::new(q), log_n);
+                    assert!(ends * q as f64 <= LIMIT, "what is left can be corrected and multiplied");
                     assert!(bits > 31 || fixes.iter().flatten().all(|&fix| fix == 0), "{q} needs no correction");
                 }
             }

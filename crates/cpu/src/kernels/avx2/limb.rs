@@ -1,15 +1,20 @@
 //! The kernels of one prime: transforms and element-wise arithmetic.
 
 use super::{
-    Token, float, matrix,
+    Token,
+    blind::{self, Blind},
+    exact::Room,
+    float, matrix, sums as exact_sums,
     vector::{V, lift_once, load, reduce_once, splat, store},
     word,
 };
 use crate::{
     kernels::{
         Isa, LimbKernels,
+        blind::{Scratch, Step, by_limbs},
         factors::{Factors, factors, shape},
         matrix::PackedMatrix,
+        sums::{Sum as ProductSum, by_tiles, combined_by_tiles},
     },
     layout::Line,
 };
@@ -20,13 +25,14 @@ use std::arch::x86_64::{_mm256_add_epi64, _mm256_sub_epi64};
 struct Avx2Limb {
     _token: Token,
     q: Modulus,
+    log_n: u32,
     tables: Tables,
 }
 
 /// Forward and inverse factors of the arithmetic that fits the prime.
 enum Tables {
-    /// Narrow and short primes.
-    Float([Factors<float::Factor>; 2]),
+    /// Narrow and short primes, with how their products are summed.
+    Float([Factors<float::Factor>; 2], Room, Blind),
     /// For primes above 50 bits.
     Word([Factors<word::Factor>; 2]),
 }
@@ -47,6 +53,7 @@ enum Product<'a> {
     Mul(&'a [Line], &'a [Line]),
     MulAcc(&'a [Line], &'a [Line]),
     Scale(u64),
+    Divide(&'a [Line], u64),
 }
 
 macro_rules! lines {
@@ -92,8 +99,12 @@ fn float_products(modulus: Modulus, out: &mut [Line], op: Product<'_>) {
         Product::Mul(a, b) => lines!(out; _old, x in a, y in b; float::mul(k, x, y)),
         Product::MulAcc(a, b) => lines!(out; old, x in a, y in b; add(old, float::mul(k, x, y), q)),
         Product::Scale(c) => {
-            let c = splat(c);
-            lines!(out; old, ; float::mul(k, old, c));
+            let w = float::scaled_by(k, float::splat_float(float::factor(modulus, c)));
+            lines!(out; old, ; float::scale(k, old, w));
+        }
+        Product::Divide(a, c) => {
+            let w = float::scaled_by(k, float::splat_float(float::factor(modulus, c)));
+            lines!(out; old, x in a; float::scaled_difference(k, x, old, w));
         }
     }
 }
@@ -109,43 +120,68 @@ fn word_products(modulus: Modulus, out: &mut [Line], op: Product<'_>) {
             let w = modulus.shoup(c);
             lines!(out; old, ; word::scale(k, old, &w));
         }
+        Product::Divide(a, c) => {
+            let w = modulus.shoup(c);
+            lines!(out; old, x in a; word::scale(k, add(x, lift_once(_mm256_sub_epi64(splat(0), old), q), q), &w));
+        }
+    }
+}
+
+/// A transform in place, or for an inverse one the limb that it comes from.
+#[derive(Clone, Copy)]
+enum Transform<'a> {
+    Forward,
+    Inverse,
+    InverseOf(&'a [Line]),
+}
+
+impl<'a> Transform<'a> {
+    fn from(self) -> Option<&'a [Line]> {
+        if let Self::InverseOf(limb) = self { Some(limb) } else { None }
     }
 }
 
 #[target_feature(enable = "avx2,fma")]
-fn float_transform(q: Modulus, tables: &[Factors<float::Factor>; 2], inverse: bool, a: &mut [Line]) {
+fn float_transform(q: Modulus, tables: &[Factors<float::Factor>; 2], which: Transform<'_>, a: &mut [Line]) {
     let k = float::Constants::new(q);
-    if inverse { float::inverse(k, &tables[1], a) } else { float::forward(k, &tables[0], a) }
+    match which {
+        Transform::Forward => float::forward::<false>(k, &tables[0], a),
+        _ => float::inverse::<false>(k, &tables[1], which.from(), a),
+    }
 }
 
 #[target_feature(enable = "avx2")]
-fn word_transform(q: Modulus, tables: &[Factors<word::Factor>; 2], inverse: bool, a: &mut [Line]) {
+fn word_transform(q: Modulus, tables: &[Factors<word::Factor>; 2], which: Transform<'_>, a: &mut [Line]) {
     let k = word::Constants::new(q);
-    if inverse { word::inverse(k, &tables[1], a) } else { word::forward(k, &tables[0], a) }
+    match which {
+        Transform::Forward => word::forward::<false>(k, &tables[0], a),
+        _ => word::inverse::<false>(k, &tables[1], which.from(), a),
+    }
 }
 
 /// Kernels for a prime of up to 61 bits that is 1 modulo 2N.
 pub(crate) fn limb(token: Token, q: Modulus, log_n: u32) -> Box<dyn LimbKernels> {
     let tables = if PrimeClass::of(q) <= PrimeClass::Short {
-        let fixes = float::fixes(q, log_n);
+        let (fixes, ends) = float::fixes(q, log_n);
         let fixes = [fixes[0].as_slice(), &fixes[1]];
-        Tables::Float(factors(q, log_n, fixes, |w| float::factor(q, w), |w| [w.to_bits(), 0]))
+        let tables = factors(q, log_n, fixes, |w| float::factor(q, w), |w| [w.to_bits(), (w / q.value() as f64).to_bits()]);
+        Tables::Float(tables, Room::of_residues(q.value()), Blind::new(q.value(), ends))
     } else {
         let fixes = word::FIXES.map(|fix| vec![fix; shape(log_n).len()]);
         let fixes = [fixes[0].as_slice(), &fixes[1]];
         Tables::Word(factors(q, log_n, fixes, |w| q.shoup(w), |w| [w.value, w.quotient]))
     };
-    Box::new(Avx2Limb { _token: token, q, tables })
+    Box::new(Avx2Limb { _token: token, q, log_n, tables })
 }
 
 impl Avx2Limb {
-    fn transform(&self, inverse: bool, a: &mut [Line]) {
+    fn transform(&self, which: Transform<'_>, a: &mut [Line]) {
         #[expect(unsafe_code, reason = "calls into code for one instruction set")]
         match &self.tables {
             // SAFETY: the token proves AVX2 and FMA.
-            Tables::Float(tables) => unsafe { float_transform(self.q, tables, inverse, a) },
+            Tables::Float(tables, ..) => unsafe { float_transform(self.q, tables, which, a) },
             // SAFETY: the token proves AVX2.
-            Tables::Word(tables) => unsafe { word_transform(self.q, tables, inverse, a) },
+            Tables::Word(tables) => unsafe { word_transform(self.q, tables, which, a) },
         }
     }
 
@@ -161,9 +197,20 @@ impl Avx2Limb {
         #[expect(unsafe_code, reason = "calls into code for one instruction set")]
         match self.tables {
             // SAFETY: the token proves AVX2 and FMA.
-            Tables::Float(_) => unsafe { float_products(self.q, out, op) },
+            Tables::Float(..) => unsafe { float_products(self.q, out, op) },
             // SAFETY: the token proves AVX2.
             Tables::Word(_) => unsafe { word_products(self.q, out, op) },
+        }
+    }
+}
+
+impl Avx2Limb {
+    fn products<const H: usize>(&self, out: [&mut [Line]; H], sum: &ProductSum<'_, H>) {
+        match self.tables {
+            #[expect(unsafe_code, reason = "calls into code for one instruction set")]
+            // SAFETY: the token proves AVX2 and FMA.
+            Tables::Float(_, room, _) => unsafe { exact_sums::inner_products((self.q, room), out, sum) },
+            Tables::Word(_) => by_tiles(self, out, sum),
         }
     }
 }
@@ -182,11 +229,15 @@ impl LimbKernels for Avx2Limb {
     }
 
     fn ntt(&self, a: &mut [Line]) {
-        self.transform(false, a);
+        self.transform(Transform::Forward, a);
     }
 
     fn intt(&self, a: &mut [Line]) {
-        self.transform(true, a);
+        self.transform(Transform::Inverse, a);
+    }
+
+    fn intt_of(&self, out: &mut [Line], a: &[Line]) {
+        self.transform(Transform::InverseOf(a), out);
     }
 
     fn add(&self, out: &mut [Line], a: &[Line], b: &[Line]) {
@@ -219,5 +270,41 @@ impl LimbKernels for Avx2Limb {
 
     fn shift(&self, a: &mut [Line], c: u64) {
         self.sum(a, Sum::Shift(c));
+    }
+
+    fn divide(&self, out: &mut [Line], a: &[Line], c: u64) {
+        self.product(out, Product::Divide(a, c));
+    }
+
+    fn inner_products(&self, out: [&mut [Line]; 2], sum: &ProductSum<'_, 2>) {
+        self.products(out, sum);
+    }
+
+    fn inner_product(&self, out: &mut [Line], sum: &ProductSum<'_, 1>) {
+        self.products([out], sum);
+    }
+
+    fn combination(&self, out: &mut [Line], terms: &[(&[Line], u64)]) {
+        match self.tables {
+            #[expect(unsafe_code, reason = "calls into code for one instruction set")]
+            // SAFETY: the token proves AVX2 and FMA.
+            Tables::Float(_, room, _) => unsafe { exact_sums::combination((self.q, room), out, terms) },
+            Tables::Word(_) => combined_by_tiles(self, out, terms),
+        }
+    }
+
+    fn blind_start(&self, acc: &mut [&mut [Line]]) {
+        acc.iter_mut().for_each(|acc| blind::close(self.q, acc));
+    }
+
+    fn blind_step(&self, step: &Step<'_>, acc: &mut [&mut [Line]], scratch: &mut Scratch<'_>) {
+        match &self.tables {
+            #[expect(unsafe_code, reason = "calls into code for one instruction set")]
+            // SAFETY: the token proves AVX2 and FMA.
+            Tables::Float(tables, _, blind) if Blind::serves(self.log_n) => unsafe {
+                blind.step(step, tables, acc, scratch);
+            },
+            _ => by_limbs(self, step, acc, scratch),
+        }
     }
 }

@@ -1,19 +1,26 @@
 //! Kernels for AVX2 and FMA: what most CPUs without AVX-512 have.
 //!
-//! Narrow and short primes are worked on in floating point, long ones in words put together from 32-bit products;
-//! base conversions and centered lifts in such words for all primes. Automorphisms are scalar.
+//! Narrow and short primes are worked on in floating point, long ones in words put together from 32-bit products, as are
+//! base conversions and centered lifts between primes of which one is long.
 //!
-//! Read in this order: `vector`, `float`, `word`, `limb` (element-wise kernels and the way in), `convert`.
+//! Read in this order: `vector`, `float`, `exact`, `sums`, `word`, `limb` (element-wise kernels and the way in), `blind`,
+//! `short` and `convert` (changes of basis).
 
+mod blind;
 mod convert;
+mod exact;
 mod float;
 mod limb;
 mod matrix;
+mod short;
+mod sums;
 mod vector;
 mod word;
 
-pub(crate) use convert::{lift, prepare, sweep};
+pub(crate) use convert::{prepare, sweep};
 pub(crate) use limb::limb;
+pub(crate) use short::{ShortConversion, lift};
+pub(crate) use vector::{peak_pairs, wrapping_sums};
 
 /// Proof that this CPU has AVX2 and FMA. Only [`Token::detect`] makes one.
 #[derive(Clone, Copy, Debug)]

@@ -1,8 +1,9 @@
 //! Four words at a time: loads, stores, transposition, sums modulo q.
 
-use crate::layout::Line;
+use super::Token;
+use crate::{kernels::gadget::Wrapping, layout::Line};
 use std::arch::x86_64::{
-    __m256i, _mm256_add_epi64, _mm256_blendv_pd, _mm256_castpd_si256, _mm256_castsi256_pd, _mm256_load_si256,
+    __m256i, _MM_HINT_T0, _MM_HINT_T1, _mm_prefetch, _mm256_add_epi64, _mm256_add_pd, _mm256_blendv_pd, _mm256_castpd_si256, _mm256_castsi256_pd, _mm256_fmadd_pd, _mm256_load_si256, _mm256_loadu_si256,
     _mm256_permute2x128_si256, _mm256_set1_epi64x, _mm256_store_si256, _mm256_sub_epi64, _mm256_unpackhi_epi64,
     _mm256_unpacklo_epi64,
 };
@@ -36,6 +37,38 @@ pub(super) fn store(line: &mut Line, half: usize, x: V) {
     unsafe {
         _mm256_store_si256(words.as_mut_ptr().cast(), x);
     }
+}
+
+/// Four words of a limb from one on, wherever they lie.
+///
+/// # Panics
+/// If the limb ends before.
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(super) fn load_at(limb: &[Line], word: usize) -> V {
+    assert!(word + LANES <= 8 * limb.len(), "words of the limb");
+    #[expect(unsafe_code, reason = "the intrinsic takes a pointer")]
+    // SAFETY: the words are inside the limb, which is an array of words.
+    unsafe {
+        _mm256_loadu_si256(limb.as_ptr().cast::<u64>().add(word).cast())
+    }
+}
+
+/// Lines between what is computed and what is asked for, where several limbs are read side by side.
+pub(super) const AHEAD: usize = 8;
+
+/// Prefetches a line into the L1 cache; any address is valid.
+#[inline]
+#[target_feature(enable = "sse")]
+pub(super) fn prefetch(line: *const Line) {
+    _mm_prefetch::<_MM_HINT_T0>(line.cast());
+}
+
+/// Prefetches a line into the L2 cache; any address is valid.
+#[inline]
+#[target_feature(enable = "sse")]
+pub(super) fn prefetch_later(line: *const Line) {
+    _mm_prefetch::<_MM_HINT_T1>(line.cast());
 }
 
 /// The same word in every lane.
@@ -80,4 +113,47 @@ pub(super) fn transpose([a, b, c, d]: [V; 4]) -> [V; 4] {
         _mm256_permute2x128_si256::<0x31>(ab0, cd0),
         _mm256_permute2x128_si256::<0x31>(ab1, cd1),
     ]
+}
+
+/// [`crate::kernels::gadget::wrapping_sums`] in vectors of 256 bits.
+pub(crate) fn wrapping_sums<W: Wrapping>(_token: Token, sums: &mut [W], factors: &[W], rows: &[&[W]]) {
+    #[expect(unsafe_code, reason = "calls into code for one instruction set")]
+    // SAFETY: a token proves AVX2.
+    unsafe {
+        wrapping_sums_loop(sums, factors, rows);
+    }
+}
+
+#[target_feature(enable = "avx2")]
+fn wrapping_sums_loop<W: Wrapping>(sums: &mut [W], factors: &[W], rows: &[&[W]]) {
+    crate::kernels::gadget::wrapping_sums(sums, factors, rows);
+}
+
+/// Runs `6·rounds` pairs of a multiply-add and an addition with nothing in their way: the rate of this CPU, for limits
+/// printed beside times. Products of floats have as many of one as of the other.
+#[must_use]
+pub(crate) fn peak_pairs(_token: Token, rounds: u64) -> u64 {
+    #[expect(unsafe_code, reason = "calls into code for one instruction set")]
+    // SAFETY: a token proves AVX2 and FMA.
+    unsafe {
+        peak_pairs_loop(rounds)
+    }
+}
+
+#[target_feature(enable = "avx2,fma")]
+fn peak_pairs_loop(rounds: u64) -> u64 {
+    let one = _mm256_castsi256_pd(splat(1f64.to_bits()));
+    let (mut products, mut sums) = ([one; 6], [one; 6]);
+    let a = _mm256_castsi256_pd(splat(1f64.to_bits() | rounds));
+    for _ in 0..rounds {
+        for i in 0..6 {
+            products[i] = _mm256_fmadd_pd(a, one, products[i]);
+            sums[i] = _mm256_add_pd(sums[i], a);
+        }
+    }
+    let all = products.into_iter().chain(sums);
+    let total = all.fold(splat(0), |t, s| _mm256_add_epi64(t, _mm256_castpd_si256(s)));
+    let mut line = Line::default();
+    store(&mut line, 0, total);
+    line.0[0]
 }

@@ -23,6 +23,9 @@ use std::{
 pub(super) type V = vector::V;
 pub(super) type Factor = Shoup;
 
+/// See [`passes`](crate::kernels::passes).
+const OVERLAPS: bool = false;
+
 /// Corrections in every level: values stay in [0, 8q).
 pub(super) const FIXES: [u8; 2] = [3, 7];
 
@@ -58,7 +61,7 @@ fn zero() -> V {
 
 #[inline]
 #[target_feature(enable = "avx2")]
-fn wide(w: &Factor) -> Wide {
+fn wide(_k: Constants, w: &Factor) -> Wide {
     Wide { value: splat(w.value), quotient: splat(w.quotient) }
 }
 
@@ -150,7 +153,7 @@ fn difference(k: Constants, x: V, y: V) -> V {
 #[inline]
 #[target_feature(enable = "avx2")]
 pub(super) fn scale(k: Constants, a: V, w: &Factor) -> V {
-    reduce_once(reduce_once(product(k, a, wide(w)), k.twice), k.q)
+    reduce_once(reduce_once(product(k, a, wide(k, w)), k.twice), k.q)
 }
 
 transforms!("avx2");

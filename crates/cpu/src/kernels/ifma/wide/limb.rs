@@ -89,7 +89,7 @@ fn elementwise(modulus: Modulus, out: &mut [Line], op: Op<'_>) {
 #[target_feature(enable = "avx512f,avx512dq")]
 fn transform(q: Modulus, tables: &[Factors<word::Factor>; 2], inverse: bool, a: &mut [Line]) {
     let k = word::Constants::new(q);
-    if inverse { word::inverse(k, &tables[1], a) } else { word::forward(k, &tables[0], a) }
+    if inverse { word::inverse::<false>(k, &tables[1], None, a) } else { word::forward::<false>(k, &tables[0], a) }
 }
 
 /// Kernels for a prime of up to 61 bits that is 1 modulo 2N.

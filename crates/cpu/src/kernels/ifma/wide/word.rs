@@ -25,6 +25,9 @@ pub(super) type Factor = Shoup;
 const LANES: usize = 8;
 pub(super) const HALVES: usize = 1;
 
+/// See [`passes`](crate::kernels::passes).
+const OVERLAPS: bool = false;
+
 /// Corrections of passes, forward and inverse: every second level if values may reach 16q, else every level.
 pub(super) fn fixes(q: Modulus) -> [u8; 2] {
     [if q.bits() <= 60 { 1 } else { 3 }, 7]
@@ -77,7 +80,7 @@ fn zero() -> V {
 
 #[inline]
 #[target_feature(enable = "avx512f")]
-fn wide(w: &Factor) -> Wide {
+fn wide(_k: Constants, w: &Factor) -> Wide {
     Wide { value: splat(w.value), quotient: splat(w.quotient) }
 }
 
@@ -170,7 +173,7 @@ transforms!("avx512f,avx512dq");
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq")]
 pub(super) fn scale(k: Constants, a: V, w: &Factor) -> V {
-    below_q(k, product(k, a, wide(w)))
+    below_q(k, product(k, a, wide(k, w)))
 }
 
 /// Reduction of products of two residues by a quotient of one multiplication.
