@@ -1,6 +1,6 @@
 //! Changes of a specification, and what a value must be.
 
-use super::Spec;
+use super::{Paths, Spec};
 use crate::{
     error::{MachineError, nearest},
     field::{self, assumption, is_assumption, leaves},
@@ -50,6 +50,13 @@ impl Spec {
                 let assumed = !usual.reason.is_empty();
                 let value = if assumed { assumption(usual.value, usual.reason) } else { usual.value };
                 self.assign(usual.path, value, "usual".into())?;
+            }
+        }
+        for &path in kinds.by_last_word {
+            let has_one = self.short_names.values().any(|paths| paths.all().iter().any(|known| known == path));
+            let word = path.rsplit('.').next().unwrap_or(path);
+            if !has_one && !self.short_names.contains_key(word) {
+                self.short_names.insert(word.into(), Paths::One(path.into()));
             }
         }
         Ok(())

@@ -103,6 +103,18 @@ fn a_broadcast_sends_sources_alone() {
     assert!(busy < run("alternating").0 && busy < run("limb-wise").0);
 }
 
+/// What the refusal of wide primes advises is taken by a file that gives nothing a short name.
+#[test]
+fn advice_holds_for_every_file() {
+    let narrow = of(&SMALL.replace("word_bits = 64", "word_bits = 32"));
+    let refused = time(&programs::rotations(1), &narrow).unwrap_err().to_string();
+    assert!(refused.contains("--set words=split"), "{refused}");
+    assert!(time(&programs::rotations(1), &narrow.with_overrides(&[("words", "split")]).unwrap()).is_ok());
+    for name in ["strix", "gpu", "sharp", "fab"] {
+        assert!(Spec::load(name).unwrap().with_overrides(&[("words", "split")]).is_ok(), "{name}");
+    }
+}
+
 /// A machine with boards has no unit for TFHE.
 #[test]
 fn boards_are_for_polynomials() {

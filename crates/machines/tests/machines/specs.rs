@@ -128,9 +128,9 @@ fn wrong_keys_and_values_are_named() {
         (
             "distribution",
             "limbwise",
-            "one of alternating, limb-wise, coefficient-wise is wanted, got \"limbwise\"; did you mean \"limb-wise\"?",
+            "one of alternating, limb-wise, broadcast, coefficient-wise is wanted, got \"limbwise\"; did you mean \"limb-wise\"?",
         ),
-        ("policy.distribution", "3", "one of alternating, limb-wise, coefficient-wise is wanted, got \"3\""),
+        ("policy.distribution", "3", "one of alternating, limb-wise, broadcast, coefficient-wise is wanted, got \"3\""),
         ("clusers", "2", "no field \"clusers\"; did you mean \"clusters\"?"),
         ("name", "other", "no field \"name\""),
     ];
@@ -272,7 +272,7 @@ fn fields_are_explained_by_what_stands_beside_them() {
     assert_eq!((field("memory.hbm.bandwidth_gb_s").unit, field("network.noc.power_w").unit), ("GB/s", "W"));
     let core = field("chip.clock_mhz");
     assert!(core.assumed && core.source.starts_with("the clock is not published") && core.unit == "MHz");
-    assert_eq!(field("policy.distribution").choices, ["alternating", "limb-wise", "coefficient-wise"]);
+    assert_eq!(field("policy.distribution").choices, ["alternating", "limb-wise", "broadcast", "coefficient-wise"]);
     assert!(fields.iter().all(|f| !f.source.is_empty()));
     let variant = "extends = \"ark\"\n[chip]\nclusters = 8 # twice\nword_bits = 32\n";
     let fields = Spec::from_toml(variant, "a/wide.toml").unwrap().fields();

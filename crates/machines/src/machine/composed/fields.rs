@@ -101,7 +101,20 @@ const USUAL: &[(&str, &str, &str)] = &[
 ];
 
 /// The kinds of a composed machine's fields.
-pub(crate) const KINDS: Kinds = Kinds { of: kind_of, choices, paths, usual };
+pub(crate) const KINDS: Kinds = Kinds { of: kind_of, choices, paths, usual, by_last_word: &BY_LAST_WORD };
+
+/// As the built-in machines of other models have them: a hint that names one holds for every file.
+const BY_LAST_WORD: [&str; 9] = [
+    "chip.clusters",
+    "chip.boards",
+    "policy.distribution",
+    "policy.limbs",
+    "policy.seeds",
+    "policy.words",
+    "policy.conversion",
+    "policy.order",
+    "policy.phases",
+];
 
 fn usual() -> Vec<Usual> {
     let entry =
