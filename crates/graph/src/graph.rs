@@ -351,11 +351,28 @@ impl Graph {
             return found(Piece { source: id, basis: Basis::default(), from: 0, to: shape.batch });
         }
         let shape = self.shape(id);
-        let whole = Piece { source: id, basis: shape.basis, from: 0, to: shape.batch };
-        if !self.node(id).op.is_view() {
-            return found(whole);
+        let mut piece = Piece { source: id, basis: shape.basis, from: 0, to: shape.batch };
+        // Most views show one value, so most ways need no list.
+        while let (true, &[source]) = (self.node(piece.source).op.is_view(), self.operands(piece.source)) {
+            piece = match self.node(piece.source).op {
+                Op::Split => {
+                    let start = self.node(piece.source).attribute as usize;
+                    Piece { source, from: piece.from + start, to: piece.to + start, ..piece }
+                }
+                Op::Stack => Piece { source, ..piece },
+                _ => {
+                    let basis = piece.basis & self.shape(source).basis;
+                    if basis.is_empty() {
+                        return;
+                    }
+                    Piece { source, basis, ..piece }
+                }
+            };
         }
-        let mut open = vec![whole];
+        if !self.node(piece.source).op.is_view() {
+            return found(piece);
+        }
+        let mut open = vec![piece];
         while let Some(piece) = open.pop() {
             if self.node(piece.source).op.is_view() {
                 self.look_through(piece, &mut open);

@@ -389,7 +389,7 @@ impl<'a, M: Machine + ?Sized> Replay<'a, M> {
         let is_work = |id: &NodeId| self.stages[id.index()] > 0;
         let nodes: Vec<NodeId> = self.graph.ids().filter(is_work).collect();
         let reads = |id, found: &mut dyn FnMut(NodeId)| self.reads(id).iter().for_each(|(value, _)| found(*value));
-        let places = phases::places(self.graph, &nodes, reads);
+        let (places, _) = phases::places(self.graph, &nodes, reads);
         let mut phases: BTreeMap<(NodeId, u32), [Option<TaskId>; 2]> = BTreeMap::new();
         for (id, task) in self.schedule.program.ids().zip(&self.schedule.program.tasks) {
             let is_work = matches!(task.stage.kind, TaskKind::Compute | TaskKind::Redistribute);

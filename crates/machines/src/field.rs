@@ -95,6 +95,8 @@ pub(crate) struct Kinds {
     pub(crate) paths: fn(&str) -> Vec<String>,
     /// What holds where a file says nothing.
     pub(crate) usual: fn() -> Vec<Usual>,
+    /// Fields that go by their last word, where a file gives them no other short name.
+    pub(crate) by_last_word: &'static [&'static str],
 }
 
 /// A field that a file may leave out.

@@ -14,7 +14,6 @@ use crate::{
     words::{Words, for_each_read, rows, whole},
 };
 use limbwise_graph::{Basis, Graph, NodeId, Op, Role};
-use std::collections::BTreeMap;
 
 /// The name of a role in reports.
 #[must_use]
@@ -42,11 +41,14 @@ pub struct Work<'a> {
     nodes: Vec<NodeId>,
     /// Position of each node in its key switch; empty where phases overlap.
     places: Vec<Option<Place>>,
+    key_switches: usize,
     stages: Vec<Stage>,
     stages_end: Vec<u32>,
     /// Operands of each node: values with rows of their own, and the limbs that are read.
     reads: Vec<(NodeId, Basis)>,
     reads_end: Vec<u32>,
+    /// Bytes of the result of each node and of all values that it reads, whole.
+    most_bytes: Vec<u64>,
     /// Values that the program keeps to its end.
     pub(crate) is_result: Vec<bool>,
 }
@@ -70,16 +72,19 @@ impl<'a> Work<'a> {
             empty,
             nodes: Vec::with_capacity(count),
             places: Vec::new(),
+            key_switches: 0,
             stages: Vec::with_capacity(count),
             stages_end: Vec::with_capacity(count),
             reads: Vec::with_capacity(2 * count),
             reads_end: Vec::with_capacity(count),
+            most_bytes: Vec::with_capacity(count),
             is_result: vec![false; count],
         };
         work.read_graph(machine);
         if machine.phases() == Phases::Serial {
             let reads = |id, found: &mut dyn FnMut(NodeId)| work.reads(id).iter().for_each(|(value, _)| found(*value));
-            work.places = phases::places(graph, &work.nodes, reads);
+            let (places, key_switches) = phases::places(graph, &work.nodes, reads);
+            (work.places, work.key_switches) = (places, key_switches);
             phases::sort(&mut work.nodes, &work.places);
         }
         work
@@ -107,6 +112,11 @@ impl<'a> Work<'a> {
                 }
                 self.stages.extend(stages);
             }
+            let read = self.reads[self.reads_end.last().map_or(0, |&end| end as usize)..].iter();
+            let whole = |value: NodeId| self.bytes(value, self.whole(value));
+            let made = if op.is_view() { 0 } else { whole(id) };
+            let most = read.map(|(value, _)| whole(*value)).fold(made, u64::saturating_add);
+            self.most_bytes.push(most);
             self.reads_end.push(index(self.reads.len()));
             self.stages_end.push(index(self.stages.len()));
         }
@@ -130,6 +140,11 @@ impl<'a> Work<'a> {
 
     pub(crate) fn reads(&self, id: NodeId) -> &[(NodeId, Basis)] {
         &self.reads[range(&self.reads_end, id)]
+    }
+
+    /// The most bytes that a node needs on the chip.
+    pub(crate) fn most_bytes(&self, id: NodeId) -> u64 {
+        self.most_bytes[id.index()]
     }
 
     /// The value that a node may overwrite: its whole first operand, if the program handed that over.
@@ -166,6 +181,9 @@ impl<'a> Work<'a> {
 
     /// Bytes of some limbs of a value.
     pub(crate) fn bytes(&self, value: NodeId, basis: Basis) -> u64 {
+        if basis.is_empty() {
+            return 0;
+        }
         if self.graph.lwe_shape(value).is_none() && basis == self.graph.shape(value).basis {
             return self.shape_bytes[self.graph.node(value).shape().0 as usize];
         }
@@ -215,7 +233,7 @@ pub fn lower(work: &Work, order: &[NodeId]) -> Result<Program, MachineError> {
         stored_by: vec![None; count],
         rooms: work.off_chip.map(|off_chip| (off_chip, Rooms::new(off_chip.capacity_bytes, count))),
         last: None,
-        under_way: BTreeMap::new(),
+        under_way: std::iter::repeat_with(Phase::default).take(work.key_switches).collect(),
         near: order.first().copied().unwrap_or(NodeId(0)),
         moved: [None; MOVED.len()],
         edges: Vec::new(),
@@ -260,8 +278,8 @@ struct Lowering<'w> {
     rooms: Option<(OffChip, Rooms)>,
     /// The last operation's last task, which the next one follows on a machine that takes them in order.
     last: Option<TaskId>,
-    /// Key switches of which something is done, by their first nodes.
-    under_way: BTreeMap<NodeId, Phase>,
+    /// The phase that each key switch is in, by its number.
+    under_way: Vec<Phase>,
     /// The last operation, for which stores are done.
     near: NodeId,
     /// Bytes to and from off-chip memory by [`MOVED`], where there are any loads or stores.
@@ -304,7 +322,7 @@ impl Lowering<'_> {
         }
         let place = work.places.get(id.index()).copied().flatten();
         if let Some(place) = place {
-            let phase = self.under_way.entry(place.of).or_default();
+            let phase = &mut self.under_way[place.number as usize];
             if place.depth > phase.depth {
                 (phase.depth, phase.before) = (place.depth, std::mem::take(&mut phase.ends));
             }
@@ -318,7 +336,7 @@ impl Lowering<'_> {
         }
         edges.clear();
         self.edges = edges;
-        if let Some(phase) = place.and_then(|place| self.under_way.get_mut(&place.of)) {
+        if let Some(phase) = place.and_then(|place| self.under_way.get_mut(place.number as usize)) {
             phase.ends.extend(self.made_by[id.index()]);
         }
         self.near = id;

@@ -27,6 +27,8 @@ const COMPOSITES: [Region; 5] =
 pub(crate) struct Place {
     /// First node of the key switch.
     pub(crate) of: NodeId,
+    /// Number of the key switch, in the order of their first nodes.
+    pub(crate) number: u32,
     /// Length of the longest chain of functions before it.
     pub(crate) depth: u32,
 }
@@ -46,7 +48,7 @@ fn composites(graph: &Graph) -> Vec<Option<(RegionId, bool)>> {
     all
 }
 
-/// Position of each node; `None` outside of key switches. `nodes` are those with work, in program order; `reads` tells
+/// Position of each node, `None` outside of key switches; and how many of these there are. `nodes` are those with work, in program order; `reads` tells
 /// the values that one takes, by the nodes that made them.
 ///
 /// A program enters a region of one name many times: a key switch is what is recorded in one go, from one raising of
@@ -55,7 +57,7 @@ pub(crate) fn places(
     graph: &Graph,
     nodes: &[NodeId],
     reads: impl Fn(NodeId, &mut dyn FnMut(NodeId)),
-) -> Vec<Option<Place>> {
+) -> (Vec<Option<Place>>, usize) {
     let composites = composites(graph);
     let mut places: Vec<Option<Place>> = vec![None; graph.nodes().len()];
     let mut before = None;
@@ -82,15 +84,23 @@ pub(crate) fn places(
                 with[a.max(b).index()] = a.min(b);
             }
         });
-        places[id.index()] = Some(Place { of: id, depth });
+        places[id.index()] = Some(Place { of: id, number: 0, depth });
     }
+    let (mut numbers, mut count) = (vec![0; places.len()], 0);
     for &id in nodes {
-        let of = root(&mut with, id);
-        if let Some(place) = &mut places[id.index()] {
-            place.of = of;
+        if places[id.index()].is_none() {
+            continue;
         }
+        // A root is the first node of its key switch, so it comes before the others.
+        let of = root(&mut with, id);
+        if of == id {
+            numbers[id.index()] = count;
+            count += 1;
+        }
+        let number = numbers[of.index()];
+        places[id.index()].iter_mut().for_each(|place| (place.of, place.number) = (of, number));
     }
-    places
+    (places, count as usize)
 }
 
 /// The smallest node that a node hangs together with; shortens the way there.

@@ -40,6 +40,7 @@ pub(crate) fn plan(work: &Work, order: &[NodeId]) -> Result<Vec<Action>, Machine
         off_chip,
         held: vec![None; count],
         order: BinaryHeap::new(),
+        unordered: Vec::new(),
         taken: 0,
         stored: vec![false; count],
         next_reads,
@@ -85,6 +86,8 @@ struct Planning<'w> {
     /// Values on the chip by next use, and some entries that hold no more: they are passed over when they come up. Few
     /// values are ever asked for, so this costs less than to keep an order.
     order: BinaryHeap<(u32, NodeId)>,
+    /// What is not in the order yet: it is put there when a value has to leave, which few entries live to see.
+    unordered: Vec<(u32, NodeId)>,
     /// Values that came up and must not leave yet.
     aside: Vec<(u32, NodeId)>,
     /// Their bytes.
@@ -147,6 +150,9 @@ impl Planning<'_> {
     /// of it comes again.
     fn shed(&mut self, id: NodeId) {
         let work = self.work;
+        if work.most_bytes(id) <= self.off_chip.resident_bytes() {
+            return;
+        }
         let reads = work.reads(id);
         let mut needs = work.bytes(id, work.whole(id));
         for (i, &(value, basis)) in reads.iter().enumerate() {
@@ -188,6 +194,9 @@ impl Planning<'_> {
 
     /// The value with the furthest next use that may leave.
     fn furthest(&mut self) -> Option<NodeId> {
+        let held = &self.held;
+        let holds = |(next_use, value): &(u32, NodeId)| held[value.index()].is_some_and(|h| h.next_use == *next_use);
+        self.order.extend(self.unordered.drain(..).filter(holds));
         while let Some((next_use, value)) = self.order.pop() {
             let holds = self.held[value.index()].is_some_and(|held| held.next_use == next_use);
             if holds && !self.pinned.contains(&value) {
@@ -235,7 +244,7 @@ impl Planning<'_> {
     fn set_next_use(&mut self, value: NodeId, next_use: u32) {
         if let Some(held) = &mut self.held[value.index()] {
             held.next_use = next_use;
-            self.order.push((next_use, value));
+            self.unordered.push((next_use, value));
         }
     }
 

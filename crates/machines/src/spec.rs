@@ -38,8 +38,25 @@ pub struct Spec {
     fields: Table,
     /// Source of each field's value: the comment beside it, or who changed it.
     sources: BTreeMap<String, String>,
-    short_names: BTreeMap<String, String>,
+    short_names: BTreeMap<String, Paths>,
     choices: BTreeMap<String, Vec<String>>,
+}
+
+/// What a short name stands for: a field, or several that change together.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(untagged)]
+enum Paths {
+    One(String),
+    Several(Vec<String>),
+}
+
+impl Paths {
+    fn all(&self) -> &[String] {
+        match self {
+            Self::One(path) => std::slice::from_ref(path),
+            Self::Several(paths) => paths,
+        }
+    }
 }
 
 /// A number (or choice) that nobody published, and why it was chosen.
@@ -97,7 +114,7 @@ struct Header {
     model: String,
     about: String,
     #[serde(default)]
-    short_names: BTreeMap<String, String>,
+    short_names: BTreeMap<String, Paths>,
     #[serde(default)]
     choices: BTreeMap<String, Vec<String>>,
 }
@@ -251,7 +268,8 @@ impl Spec {
     #[must_use]
     pub fn fields(&self) -> Vec<Field> {
         let field = |(path, value): (String, &Value)| {
-            let short_name = self.short_names.iter().find(|(_, full)| **full == path).map(|(short, _)| short.clone());
+            let short_name = self.short_names.iter().find(|(_, full)| full.all().contains(&path));
+            let short_name = short_name.map(|(short, _)| short.clone());
             let source = self.sources.get(&path).cloned().unwrap_or_default();
             let choices = self.choices.get(&path).cloned().unwrap_or_default();
             Field::new(path, value, source, short_name, choices)
@@ -262,8 +280,8 @@ impl Spec {
     /// Whether a field has this path or short name.
     #[must_use]
     pub fn has(&self, path: &str) -> bool {
-        let full = self.path(path);
-        leaves(&self.fields).iter().any(|(known, _)| known == full)
+        let full = self.paths(path);
+        leaves(&self.fields).iter().any(|(known, _)| full.contains(known))
     }
 
     /// Whether a variant or the user has given this field, whatever its value.
@@ -271,9 +289,9 @@ impl Spec {
         built_in(&self.built_in).is_ok_and(|base| base.sources.get(path) != self.sources.get(path))
     }
 
-    /// The full path of a field that may be given by its short name.
-    fn path<'a>(&'a self, name: &'a str) -> &'a str {
-        self.short_names.get(name).map_or(name, String::as_str)
+    /// The full paths of what may be given by a short name.
+    fn paths(&self, name: &str) -> Vec<String> {
+        self.short_names.get(name).map_or_else(|| vec![name.to_owned()], |paths| paths.all().to_vec())
     }
 
     /// The specification as its model reads it.

@@ -5,18 +5,21 @@
 //! bandwidth of the memory where each of its operands is: the memories hold what was made last, the nearest to the units
 //! the least of it.
 
+mod boards;
 mod cost;
 mod energy;
 mod fields;
 mod memories;
+mod network;
 mod numbers;
 
 pub(crate) use fields::KINDS;
 
 use self::{
     cost::{Each, streamed_bytes},
-    memories::Memories,
-    numbers::{Distribution, Limbs, Network, Numbers, Transforms, Unit},
+    fields::PRIMITIVES,
+    memories::{Memories, Program},
+    numbers::{Conversion, Distribution, Limbs, Network, Numbers, Seeds, Transforms, Unit},
 };
 use super::Machine;
 use crate::{
@@ -29,7 +32,7 @@ use crate::{
     spec::{Spec, interned},
     words::Words,
 };
-use limbwise_graph::{Basis, Entries, Graph, LimbOrder, NodeId, Op, Shape};
+use limbwise_graph::{Entries, Graph, LimbOrder, NodeId, Op, Shape};
 use std::borrow::Cow;
 
 /// A file to edit: a machine with everything that one can have, and what each line is.
@@ -39,12 +42,22 @@ pub(crate) fn new_machine(name: &str) -> String {
         .replace("\"NAME\"", &format!("\"{name}\""))
 }
 
+/// Number of the unit that does a primitive.
+fn doer(numbers: &Numbers, primitive: &str) -> Option<u8> {
+    let shared = primitive == "convert" && numbers.policy.conversion == Conversion::Shared;
+    let primitive = if shared { "multiply" } else { primitive };
+    let does = |unit: &Unit| unit.does.iter().any(|d| d == primitive);
+    (0..).zip(numbers.unit.values()).find(|(_, unit)| does(unit)).map(|(at, _)| at)
+}
+
 /// The model.
 pub(super) struct Composed {
     spec: Spec,
     numbers: Numbers,
     memories: Memories,
     names: Vec<&'static str>,
+    /// The unit of each primitive that one does.
+    doers: Vec<(&'static str, u8)>,
 }
 
 impl Composed {
@@ -57,13 +70,14 @@ impl Composed {
         let memories = Memories::new(spec, &numbers)?;
         let parts = numbers.unit.keys().chain(numbers.network.keys()).map(|name| interned(name));
         let names = parts.chain(memories.outside.map(|outside| outside.name)).collect();
-        Ok(Self { spec: spec.clone(), numbers, memories, names })
+        let doers = PRIMITIVES.iter().filter_map(|&does| Some((does, doer(&numbers, does)?))).collect();
+        Ok(Self { spec: spec.clone(), numbers, memories, names, doers })
     }
 
     /// The unit that does a primitive, and its number.
     fn unit(&self, primitive: &str) -> Option<(u8, &Unit)> {
-        let does = |unit: &&Unit| unit.does.iter().any(|d| d == primitive);
-        (0..).zip(self.numbers.unit.values()).find(|(_, unit)| does(unit))
+        let (_, at) = self.doers.iter().find(|(does, _)| *does == primitive)?;
+        self.numbers.unit.values().nth(usize::from(*at)).map(|unit| (*at, unit))
     }
 
     /// The network that carries a pattern, and its number.
@@ -82,18 +96,36 @@ impl Composed {
         self.words().limbs(shape, shape.basis)
     }
 
-    fn bytes(&self, shape: &Shape, basis: Basis) -> u64 {
-        self.words().bytes(shape, basis)
-    }
-
     fn word_bytes(&self, words: u64) -> u64 {
         words.saturating_mul(self.numbers.chip.word_bits) / 8
     }
 
     /// Twisting factors of all primes of the largest ring, for both directions.
     fn twiddle_bytes(&self, graph: &Graph) -> u64 {
-        let both = |shape: &Shape| 2 * self.bytes(&shape.with_batch(1), shape.ring.full());
+        let both = |shape: &Shape| 2 * self.words().bytes(&shape.with_batch(1), shape.ring.full());
         graph.shapes().iter().map(both).max().unwrap_or(0)
+    }
+}
+
+impl Composed {
+    /// The stages of a node.
+    fn stages(&self, program: &Program<'_>, id: NodeId) -> Vec<Stage> {
+        let graph = program.graph;
+        let op = graph.node(id).op();
+        let Some(primitive) = primitive(op) else {
+            // A value of zeros takes no time, but is made by a unit.
+            return if op == Op::Zeros { vec![Stage::new(TaskKind::Compute, 0, 0)] } else { vec![] };
+        };
+        match op {
+            Op::Ntt | Op::Intt => self.whole_limbs(program, id, primitive, Each::Limb(graph.shape(id).ring.log_n())),
+            Op::Automorphism | Op::MonomialMul => {
+                self.whole_limbs(program, id, primitive, Each::Words(graph.shape(id).ring.n() as u64))
+            }
+            Op::BasisConvert => self.base_conversion(graph, id),
+            Op::ScaleLimbs if self.is_fused_scaling(graph, id) => vec![],
+            _ if primitive == "lwe" => self.streamed(graph, id).into_iter().chain([self.on_lwe(program, id)]).collect(),
+            _ => self.element_wise(program, id, primitive),
+        }
     }
 }
 
@@ -171,39 +203,42 @@ impl Machine for Composed {
             Limbs::Fused => LimbOrder::Fused,
             Limbs::Reordered => LimbOrder::Reordered,
         };
-        Cow::Owned(graph.limb_by_limb(order, Entries::Apart))
+        // Boards share out the entries of a batch, so an entry must not be a node of its own; one board takes them one by one,
+        // because a whole batch does not fit on its chip.
+        let entries = if self.numbers.chip.boards == 1 { Entries::Apart } else { Entries::Together };
+        Cow::Owned(graph.limb_by_limb(order, entries))
     }
 
     fn off_chip(&self, graph: &Graph) -> Option<OffChip> {
         let outside = self.memories.outside?;
+        let boards = self.numbers.chip.boards;
         let twiddles = if self.numbers.policy.makes_twiddles { 0 } else { self.twiddle_bytes(graph) };
         Some(OffChip {
             unit: self.off_chip_unit(),
             stream: outside.stream,
-            capacity_bytes: self.memories.capacity.saturating_sub(twiddles).max(self.memories.prefetch),
+            // Memory of several boards adds up, which is right for a batch and too much for one ciphertext (ADR 79).
+            capacity_bytes: self.memories.capacity.saturating_sub(twiddles)
+                .max(self.memories.prefetch).saturating_mul(boards),
             capacity_field: self.memories.capacity_field,
             prefetch_bytes: self.memories.prefetch,
-            results_bytes: self.memories.results,
-            makes_seeds: self.numbers.policy.makes_seeds,
+            results_bytes: self.memories.results.saturating_mul(boards),
+            makes_seeds: self.numbers.policy.seeds == Seeds::Made,
         })
     }
 
     fn cost(&self, graph: &Graph, id: NodeId) -> Vec<Stage> {
-        let op = graph.node(id).op();
-        let Some(primitive) = primitive(op) else {
-            // A value of zeros takes no time, but is made by a unit.
-            return if op == Op::Zeros { vec![Stage::new(TaskKind::Compute, 0, 0)] } else { vec![] };
-        };
-        match op {
-            Op::Ntt | Op::Intt => self.whole_limbs(graph, id, primitive, Each::Limb(graph.shape(id).ring.log_n())),
-            Op::Automorphism | Op::MonomialMul => {
-                self.whole_limbs(graph, id, primitive, Each::Words(graph.shape(id).ring.n() as u64))
+        self.costs(graph)(id)
+    }
+
+    fn costs<'g>(&'g self, graph: &'g Graph) -> Box<dyn Fn(NodeId) -> Vec<Stage> + 'g> {
+        let program = Program::new(graph, self.words());
+        Box::new(move |id| {
+            let mut stages = self.stages(&program, id);
+            if let Some(transfer) = self.from_boards(&program, id).filter(|_| !stages.is_empty()) {
+                stages.insert(0, transfer);
             }
-            Op::BasisConvert => self.base_conversion(graph, id),
-            Op::ScaleLimbs if self.is_fused_scaling(graph, id) => vec![],
-            _ if primitive == "lwe" => self.streamed(graph, id).into_iter().chain([self.on_lwe(graph, id)]).collect(),
-            _ => self.element_wise(graph, id, primitive),
-        }
+            stages
+        })
     }
 
     fn peak_products_s(&self) -> Option<f64> {
@@ -214,16 +249,18 @@ impl Machine for Composed {
                 Transforms::Words => 8,
                 Transforms::Butterflies => 1,
             };
+            let beside = self.numbers.policy.conversion == Conversion::Beside;
             let products = [
                 (has("ntt") || has("intt"), of_transforms),
-                (has("convert"), unit.targets_at_once),
+                (has("convert") && beside, unit.targets_at_once),
                 (has("multiply") || has("lwe"), 1),
             ];
             let most = products.into_iter().filter(|(does, _)| *does).map(|(_, products)| products).max();
             unit.words_per_cycle * as_f64(unit.count * most.unwrap_or(0))
         };
         let all: f64 = self.numbers.unit.values().map(each).sum();
-        (all > 0.0).then(|| all * as_f64(self.numbers.chip.clusters) / self.tick_seconds())
+        let chips = as_f64(self.numbers.chip.clusters * self.numbers.chip.boards);
+        (all > 0.0).then(|| all * chips / self.tick_seconds())
     }
 
     fn report(&self, graph: &Graph, schedule: &Schedule) -> Report {

@@ -2,10 +2,12 @@
 //! before any result.
 //!
 //! Read in this order: `numbers`, `work` (a node as limbs), `permutation`, `sweep` and `costs` (what it takes on one chip, by the
-//! mapping of [`crate::address`] and the commands of [`crate::dram`]), `links` (between chips), `flow` and `transfers` (the program on all).
+//! mapping of [`crate::address`] and the commands of [`crate::dram`]), `links` (between chips), `homes` (of keys), `flow` and
+//! `transfers` (the program on all).
 
 mod costs;
 mod flow;
+mod homes;
 mod links;
 mod numbers;
 mod permutation;
@@ -27,7 +29,7 @@ use crate::{
 };
 use costs::Costs;
 use flow::{Distribution, Flow, Shapes, Totals};
-use limbwise_graph::{Graph, NodeId, Op, Role};
+use limbwise_graph::{Graph, NodeId, Op};
 use links::{DIMM_LINK, HOST, Links, MESH};
 use numbers::{Numbers, Rows, Switch};
 use std::{
@@ -137,8 +139,12 @@ impl Flexmem {
         let of_work = self.shares(totals).map(|(name, share)| format!("{name} {}", percent(share))).join(", ");
         let mut notes = vec![format!("of the time in which chips work: {of_work}")];
         let gib = |bytes: u64| format!("{:.2} GiB", as_f64(bytes) / 1_073_741_824.0);
-        let held = held_bytes(graph, self.words());
-        notes.push(format!("keys and plaintexts take {} of each chip's {}", gib(held), gib(self.numbers.chip_bytes())));
+        let room = gib(self.numbers.chip_bytes());
+        let mut held = format!("keys and plaintexts take {} of each chip's {room}", gib(totals.held));
+        if totals.at_home > 0 {
+            held += &format!("; {} of them stand on one chip each and pass the chip network", gib(totals.at_home));
+        }
+        notes.push(held);
         let all: u64 = totals.shapes.values().sum();
         let shape =
             |(shape, ticks): (&u64, &u64)| format!("{shape} ({})", percent(as_f64(*ticks) / as_f64(all.max(1))));
@@ -167,17 +173,6 @@ impl Flexmem {
         };
         self.numbers.of_machine(&self.numbers.power, "w").into_iter().map(drawn).collect()
     }
-}
-
-/// Bytes of keys and plaintexts of a program.
-fn held_bytes(graph: &Graph, words: Words) -> u64 {
-    let is_held = |role| matches!(role, Role::EvaluationKey(_) | Role::BootstrapKey(_) | Role::Plaintext);
-    let bytes = |id: NodeId| match graph.lwe_shape(id) {
-        Some(shape) => shape.bytes(),
-        None => words.bytes(graph.shape(id), graph.shape(id).basis),
-    };
-    let inputs = graph.ids().filter(|&id| graph.node(id).op().is_input() && is_held(graph.node(id).role()));
-    inputs.map(bytes).fold(0, u64::saturating_add)
 }
 
 impl Machine for Flexmem {

@@ -4,7 +4,6 @@ mod composed;
 mod counts;
 mod cpu;
 mod cuda;
-mod fab;
 mod fhex;
 mod flexmem;
 mod roofline;
@@ -62,7 +61,7 @@ machines! {
     "counts" = "counts": counts::Counts;
     "cpu" = "cpu": cpu::Cpu;
     "cuda" = "cuda": cuda::Cuda;
-    "fab" = "fab": fab::Fab;
+    "fab" = "composed": composed::Composed;
     "fhex" = "fhex": fhex::Fhex;
     "fhex-in-bank" = "fhex": fhex::Fhex;
     "flexmem" = "flexmem": flexmem::Flexmem;

@@ -1,6 +1,6 @@
 //! Changes of a specification, and what a value must be.
 
-use super::Spec;
+use super::{Paths, Spec};
 use crate::{
     error::{MachineError, nearest},
     field::{self, assumption, is_assumption, leaves},
@@ -16,8 +16,10 @@ impl Spec {
     /// [`MachineError`] for unknown fields, values of another kind or out of range.
     pub fn with_overrides<P: AsRef<str>, V: AsRef<str>>(&self, overrides: &[(P, V)]) -> Result<Self, MachineError> {
         let mut spec = self.clone();
-        for (path, text) in overrides {
-            let (path, text) = (spec.path(path.as_ref()).to_owned(), text.as_ref());
+        let changes = overrides.iter().flat_map(|(name, text)| {
+            self.paths(name.as_ref()).into_iter().map(move |path| (path, text.as_ref()))
+        });
+        for (path, text) in changes {
             let parsed = toml::from_str::<Table>(&format!("value = {text}")).ok().filter(|t| t.len() == 1);
             let mut value = parsed.and_then(|mut t| t.remove("value")).unwrap_or_else(|| Value::from(text));
             // A choice may look like a number.
@@ -48,6 +50,13 @@ impl Spec {
                 let assumed = !usual.reason.is_empty();
                 let value = if assumed { assumption(usual.value, usual.reason) } else { usual.value };
                 self.assign(usual.path, value, "usual".into())?;
+            }
+        }
+        for &path in kinds.by_last_word {
+            let has_one = self.short_names.values().any(|paths| paths.all().iter().any(|known| known == path));
+            let word = path.rsplit('.').next().unwrap_or(path);
+            if !has_one && !self.short_names.contains_key(word) {
+                self.short_names.insert(word.into(), Paths::One(path.into()));
             }
         }
         Ok(())

@@ -1,10 +1,7 @@
-//! Machines as data: what a file may say, that each number has its effect, and that FAB's board comes out as its own model
-//! has it.
+//! Machines as data: what a file may say, and that each number has its effect.
 
 use crate::programs;
 use limbwise_machines::{Schedule, Spec, check::check, machine, new_machine, time};
-
-const FAB: &str = include_str!("fab.data.toml");
 
 /// A machine of two kinds of units and one memory.
 const SMALL: &str = "model = \"composed\"
@@ -53,19 +50,6 @@ fn a_small_machine_takes_few_lines() {
 }
 
 #[test]
-fn fab_as_data_is_fab() {
-    let code = Spec::load("fab").unwrap();
-    // Whole polynomials want more room than the board has.
-    for (limbs, mb) in [("whole", "400"), ("apart", "43"), ("fused", "43"), ("reordered", "43")] {
-        let field = "memory.on_chip.capacity_mb";
-        let code = on(&code.with_overrides(&[("limbs", limbs), (field, mb)]).unwrap(), 3);
-        let data = on(&of(FAB).with_overrides(&[("policy.limbs", limbs), (field, mb)]).unwrap(), 3);
-        assert_eq!(code.program.off_chip_bytes, data.program.off_chip_bytes, "{limbs}");
-        assert_eq!(code.ticks(), data.ticks(), "{limbs}");
-    }
-}
-
-#[test]
 fn numbers_of_a_file_have_the_effect_they_name() {
     let spec = of(&new_machine("mine"));
     let ticks = |changes: &[(&str, &str)]| on(&spec.with_overrides(changes).unwrap(), 4).ticks();
@@ -100,6 +84,43 @@ fn numbers_of_a_file_have_the_effect_they_name() {
     let powers = [("unit.rest.power_w", "10"), ("unit.rest.area_mm2", "3"), ("policy.idle_share", "0.5")];
     let energy = time(&programs::rotations(1), &spec.with_overrides(&powers).unwrap()).unwrap().energy.unwrap();
     assert!(energy.power_w > 5.0 && energy.power_w < 10.0 && energy.area_mm2 == Some(3.0));
+}
+
+/// By hand: one rotation converts four digits of six limbs and twice six special limbs. Each source passes to the three other
+/// clusters, over links of 2000 bytes a cycle a cluster; nothing comes back and no sum crosses.
+#[test]
+fn a_broadcast_sends_sources_alone() {
+    let spec = of(&new_machine("mine"));
+    let run = |distribution: &str| {
+        let changed = spec.with_overrides(&[("policy.distribution", distribution), ("unit.conversions.count", "64")]);
+        let schedule = on(&changed.unwrap(), 1);
+        let at = schedule.program.units.iter().position(|unit| *unit == "exchange").unwrap();
+        (schedule.busy()[at], schedule.ticks())
+    };
+    let limbs = 4 * 6 + 2 * 6;
+    let (busy, _) = run("broadcast");
+    assert_eq!(busy, 6 * (u64::from(limbs) / 6 * (8 << 16) * 3).div_ceil(4 * 2000));
+    assert!(busy < run("alternating").0 && busy < run("limb-wise").0);
+}
+
+/// What the refusal of wide primes advises is taken by a file that gives nothing a short name.
+#[test]
+fn advice_holds_for_every_file() {
+    let narrow = of(&SMALL.replace("word_bits = 64", "word_bits = 32"));
+    let refused = time(&programs::rotations(1), &narrow).unwrap_err().to_string();
+    assert!(refused.contains("--set words=split"), "{refused}");
+    assert!(time(&programs::rotations(1), &narrow.with_overrides(&[("words", "split")]).unwrap()).is_ok());
+    for name in ["strix", "gpu", "sharp", "fab"] {
+        assert!(Spec::load(name).unwrap().with_overrides(&[("words", "split")]).is_ok(), "{name}");
+    }
+}
+
+/// A machine with boards has no unit for TFHE.
+#[test]
+fn boards_are_for_polynomials() {
+    let text = SMALL.replace("\"automorphism\"", "\"rotate\"").replace("word_bits = 64", "word_bits = 64\nboards = 2");
+    let refused = Spec::from_toml(&text, "mine.toml").and_then(|spec| machine::open(&spec).map(drop)).unwrap_err();
+    assert!(refused.to_string().contains("field \"chip.boards\": 1 where a unit is for TFHE is wanted, got 2"));
 }
 
 /// The file that is written to be edited says what it is, and every commented line of it is a field.
@@ -148,6 +169,11 @@ fn what_is_wrong_in_a_file_is_named() {
             "word_bits = 64",
             "word_bits = 64\nclusters = 4",
             "field \"network\": a section [network.NAME] that joins the clusters is wanted, got 4 clusters and none",
+        ),
+        (
+            "word_bits = 64",
+            "word_bits = 64\nboards = 2",
+            "field \"network\": a section [network.NAME] with carries = [\"boards\"] is wanted, got 2 boards and none",
         ),
         ("model = \"composed\"", "model = \"composd\"", "field \"extends\""),
         (

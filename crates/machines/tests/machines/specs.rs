@@ -11,7 +11,7 @@ fn text_of(name: &str) -> String {
 
 /// A machine of each model, and one for TFHE: files of the zoo are all read alike.
 fn models() -> impl Iterator<Item = &'static str> {
-    let of_zoo = |name: &str| Spec::load(name).unwrap().model() == "composed" && !["ark", "strix"].contains(&name);
+    let of_zoo = |name: &str| Spec::load(name).unwrap().model() == "composed" && !["ark", "fab", "strix"].contains(&name);
     names().into_iter().filter(move |name| !of_zoo(name))
 }
 
@@ -128,9 +128,9 @@ fn wrong_keys_and_values_are_named() {
         (
             "distribution",
             "limbwise",
-            "one of alternating, limb-wise, coefficient-wise is wanted, got \"limbwise\"; did you mean \"limb-wise\"?",
+            "one of alternating, limb-wise, broadcast, coefficient-wise is wanted, got \"limbwise\"; did you mean \"limb-wise\"?",
         ),
-        ("policy.distribution", "3", "one of alternating, limb-wise, coefficient-wise is wanted, got \"3\""),
+        ("policy.distribution", "3", "one of alternating, limb-wise, broadcast, coefficient-wise is wanted, got \"3\""),
         ("clusers", "2", "no field \"clusers\"; did you mean \"clusters\"?"),
         ("name", "other", "no field \"name\""),
     ];
@@ -198,7 +198,7 @@ fn variants_say_what_differs() {
             "extends = \"ark\"\n[unit.bconvu]\ntargets_at = 12",
             "has no field \"unit.bconvu.targets_at\"; did you mean \"unit.bconvu.targets_at_once\"?",
         ),
-        ("extends = \"fab\"\n[assumed]\nprefetch_mb = 3", "a table of \"value\" and \"reason\" is wanted, got 3"),
+        ("extends = \"fhex\"\n[assumed]\nwhole_streams = 3", "a table of \"value\" and \"reason\" is wanted, got 3"),
         (
             "extends = \"ark\"\n[chip]\nclock_mhz = { value = 2000, reason = \" \" }",
             "a table of \"value\" and \"reason\"",
@@ -231,7 +231,12 @@ fn short_names_stand_for_paths() {
     for name in names() {
         let spec = Spec::load(name).unwrap();
         let table: toml::Table = toml::from_str(&text_of(name)).unwrap();
-        for (short, path) in table.get("short_names").and_then(toml::Value::as_table).into_iter().flatten() {
+        let named = table.get("short_names").and_then(toml::Value::as_table).into_iter().flatten();
+        let each = |(short, paths): (_, &toml::Value)| {
+            let paths = paths.as_array().map_or(std::slice::from_ref(paths), Vec::as_slice).to_vec();
+            paths.into_iter().map(move |path| (short, path))
+        };
+        for (short, path) in named.flat_map(each) {
             let path = path.as_str().unwrap();
             assert!(spec.fields().iter().any(|f| f.path == path && f.short_name.as_deref() == Some(short)), "{short}");
         }
@@ -267,7 +272,7 @@ fn fields_are_explained_by_what_stands_beside_them() {
     assert_eq!((field("memory.hbm.bandwidth_gb_s").unit, field("network.noc.power_w").unit), ("GB/s", "W"));
     let core = field("chip.clock_mhz");
     assert!(core.assumed && core.source.starts_with("the clock is not published") && core.unit == "MHz");
-    assert_eq!(field("policy.distribution").choices, ["alternating", "limb-wise", "coefficient-wise"]);
+    assert_eq!(field("policy.distribution").choices, ["alternating", "limb-wise", "broadcast", "coefficient-wise"]);
     assert!(fields.iter().all(|f| !f.source.is_empty()));
     let variant = "extends = \"ark\"\n[chip]\nclusters = 8 # twice\nword_bits = 32\n";
     let fields = Spec::from_toml(variant, "a/wide.toml").unwrap().fields();

@@ -1,15 +1,17 @@
 //! Measures for the machines of the zoo: bootstrapping and PBS of this library on accelerators that others published.
 //!
-//! Which program a machine is timed with follows from its file alone: a machine with a unit for conversions is one for
-//! CKKS, one with a unit for decompositions is one for TFHE.
+//! A machine with a unit for conversions is timed with bootstrapping of CKKS under the set that its published result is for
+//! ([`sets`]), one with a unit for decompositions with bootstrappings of TFHE.
+
+mod sets;
 
 use super::{
-    circuits::{self, Products, fastest_way},
+    circuits::{Products, fastest_way},
     claims::{Measures, Reproduction, compare},
-    flexmem::{params, rotations},
+    flexmem::rotations,
 };
 use crate::error::Result;
-use limbwise::{params::Params, rlwe::KeyForm};
+use limbwise::rlwe::KeyForm;
 use limbwise_machines::{MachineError, Spec, seconds};
 use limbwise_math::rns::to_f64;
 
@@ -45,8 +47,8 @@ pub fn zoo(machines: &[Spec]) -> Result<Reproduction> {
             }
             continue;
         }
-        let params = shape(machine)?;
-        let form = if is_set(machine, "policy.makes_seeds") { KeyForm::Seeded } else { KeyForm::Stored };
+        let params = sets::of(name, word_bits(machine))?;
+        let form = if is_set(machine, "policy.seeds", "made") { KeyForm::Seeded } else { KeyForm::Stored };
         put("boot_ms", 1e3 * fastest_way(machine, &params, form, Products::None)?.0);
         let levels = params.bootstrapping().map_or(0, |boot| boot.levels);
         let products = to_f64((levels * params.max_slots()) as u64);
@@ -69,17 +71,13 @@ fn throughput(machine: &Spec, set: &str, most: usize) -> Result<f64> {
     Ok(best)
 }
 
-/// The parameters that a machine's words ask for: primes of 36 bits where they are the words, else ARK's of 50 bits.
-fn shape(machine: &Spec) -> Result<Params> {
+fn word_bits(machine: &Spec) -> u64 {
     let bits = machine.fields().into_iter().find(|field| field.path == "chip.word_bits");
-    match bits.and_then(|field| field.value.as_u64()) {
-        Some(36) => params("boot-sharp"),
-        _ => circuits::bootstrapping_params(),
-    }
+    bits.and_then(|field| field.value.as_u64()).unwrap_or(64)
 }
 
-fn is_set(machine: &Spec, path: &str) -> bool {
-    machine.fields().into_iter().any(|field| field.path == path && field.value == true)
+fn is_set(machine: &Spec, path: &str, value: &str) -> bool {
+    machine.fields().into_iter().any(|field| field.path == path && field.value == value)
 }
 
 fn is_for_tfhe(machine: &Spec) -> bool {

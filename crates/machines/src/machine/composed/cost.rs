@@ -41,17 +41,34 @@ impl Composed {
     }
 
     /// The stage with the bytes that pass through memories: operands of `id`, its result, and `tables`.
-    fn with_traffic(&self, graph: &Graph, id: NodeId, stage: Stage, tables: u64) -> Stage {
-        let (words, mut drawn) = (self.words(), [0; POOLS]);
-        let program = Program { graph, words };
+    fn with_traffic(&self, program: &Program<'_>, id: NodeId, stage: Stage, tables: u64) -> Stage {
+        let (graph, mut drawn) = (program.graph, [0; POOLS]);
+        if self.memories.pools.is_empty() {
+            return stage;
+        }
         self.memories.tables(&mut drawn, tables);
         self.memories.write(program, id, &mut drawn);
         for &operand in graph.operands(id) {
             for_each_read(graph, operand, |value, basis| {
-                self.memories.read(program, (value, words.of_value(graph, value, basis)), id, &mut drawn);
+                self.memories.read(program, (value, program.bytes(value, basis)), id, &mut drawn);
             });
         }
+        // A board takes its share of a batch from its own memories.
+        if self.numbers.chip.boards > 1 {
+            let batch = graph.shape(id).batch as u64;
+            drawn = drawn.map(|bytes| bytes / batch * self.rounds(batch));
+        }
         self.drawing(stage, drawn)
+    }
+
+    /// Limbs of a value that the first board makes.
+    fn limbs_of(&self, program: &Program<'_>, id: NodeId) -> u64 {
+        let limbs = program.limbs(id);
+        if self.numbers.chip.boards == 1 {
+            return limbs;
+        }
+        let batch = program.graph.shape(id).batch as u64;
+        limbs / batch * self.rounds(batch)
     }
 
     fn drawing(&self, stage: Stage, drawn: Drawn) -> Stage {
@@ -61,10 +78,21 @@ impl Composed {
 
     /// All clusters exchange the words of so many limbs, or add them up.
     fn redistribute(&self, pattern: &str, limbs: u64, n: u64) -> Stage {
+        let (_, network) = self.network(pattern).expect("checked with the file");
+        self.passing(pattern, network.hops(self.numbers.chip.clusters), limbs, n)
+    }
+
+    /// Every cluster gets the words of so many limbs. On its way to all others a word passes as many links as there are
+    /// of these, over any topology.
+    fn broadcast(&self, limbs: u64, n: u64) -> Stage {
+        self.passing("exchange", as_f64(self.numbers.chip.clusters - 1), limbs, n)
+    }
+
+    /// The words of so many limbs, each over so many links.
+    fn passing(&self, pattern: &str, links: f64, limbs: u64, n: u64) -> Stage {
         let (at, network) = self.network(pattern).expect("checked with the file");
         let bytes = self.word_bytes(limbs.saturating_mul(n));
-        let clusters = self.numbers.chip.clusters;
-        let gb_s = network.bandwidth_gb_s_per_cluster * as_f64(clusters) / network.hops(clusters);
+        let gb_s = network.bandwidth_gb_s_per_cluster * as_f64(self.numbers.chip.clusters) / links;
         let occupancy = ticks(as_f64(bytes) / self.numbers.per_cycle(gb_s));
         let stage = Stage {
             fill: network.fill_cycles,
@@ -75,12 +103,16 @@ impl Composed {
     }
 
     /// Step 2 of base conversions: as many targets at once as the unit makes of a word, all sources of a coefficient in turn.
-    /// Every cluster takes a share of the coefficients.
+    /// Every cluster takes a share of the coefficients; where sources were broadcast, of the targets.
     fn convert(&self, batch: u64, sources: u64, targets: u64, n: u64) -> Stage {
         let (at, unit) = self.unit("convert").expect("refused by accept");
-        let blocks = batch * targets.div_ceil(unit.targets_at_once);
-        let rate = unit.words_per_cycle * as_f64(unit.count) * as_f64(self.numbers.chip.clusters);
-        let occupancy = blocks.saturating_mul(sources).saturating_mul(ticks(as_f64(n) / rate));
+        let (clusters, rate) = (self.numbers.chip.clusters, unit.words_per_cycle * as_f64(unit.count));
+        let (blocks, each) = match self.numbers.policy.distribution {
+            Distribution::Broadcast => (targets.div_ceil(clusters).div_ceil(unit.targets_at_once), as_f64(n) / rate),
+            _ => (targets.div_ceil(unit.targets_at_once), as_f64(n) / (rate * as_f64(clusters))),
+        };
+        let blocks = batch * blocks;
+        let occupancy = blocks.saturating_mul(sources).saturating_mul(ticks(each));
         let stage = Stage {
             fill: unit.depth_cycles,
             width: self.numbers.chip.clusters,
@@ -98,6 +130,7 @@ impl Composed {
         let (from, to) = (graph.shape(graph.operands(id)[0]), graph.shape(id));
         let (batch, n) = (from.batch as u64, from.ring.n() as u64);
         let (sources, targets) = (self.limbs(from) / batch, self.limbs(to) / batch);
+        let batch = self.rounds(batch);
         let mut after_intt = self.numbers.policy.scale_with_intt;
         graph.for_each_piece(graph.operands(id)[0], |p| after_intt &= graph.node(p.source).op() == Op::Intt);
         let mut stages = Vec::with_capacity(4);
@@ -111,6 +144,9 @@ impl Composed {
         if moves {
             stages.push(self.redistribute("exchange", batch * sources, n));
         }
+        if self.numbers.policy.distribution == Distribution::Broadcast && self.numbers.chip.clusters > 1 {
+            stages.push(self.broadcast(batch * sources, n));
+        }
         stages.push(self.convert(batch, sources, targets, n));
         if moves {
             stages.push(self.redistribute("exchange", batch * targets, n));
@@ -119,12 +155,12 @@ impl Composed {
     }
 
     /// A transform or an automorphism; by coefficients, clusters exchange theirs on the way.
-    pub(super) fn whole_limbs(&self, graph: &Graph, id: NodeId, primitive: &str, each: Each) -> Vec<Stage> {
-        let shape = graph.shape(id);
-        let limbs = self.limbs(shape);
+    pub(super) fn whole_limbs(&self, program: &Program<'_>, id: NodeId, primitive: &str, each: Each) -> Vec<Stage> {
+        let shape = program.graph.shape(id);
+        let limbs = self.limbs_of(program, id);
         let transforms = matches!(each, Each::Limb(_));
-        let tables = if transforms && !self.numbers.policy.makes_twiddles { self.bytes(shape, shape.basis) } else { 0 };
-        let stage = self.with_traffic(graph, id, self.stage(primitive, limbs, each), tables);
+        let tables = if transforms && !self.numbers.policy.makes_twiddles { program.bytes(id, shape.basis) } else { 0 };
+        let stage = self.with_traffic(program, id, self.stage(primitive, limbs, each), tables);
         let exchanged = self.by_coefficients() && self.numbers.chip.clusters > 1;
         let exchange = exchanged.then(|| self.redistribute("exchange", limbs, shape.ring.n() as u64));
         exchange.into_iter().chain([stage]).collect()
@@ -140,17 +176,19 @@ impl Composed {
             && graph.node(operand).freed_before().is_some_and(|freed| (id.0..=id.0 + limb).contains(&freed.0))
     }
 
-    pub(super) fn element_wise(&self, graph: &Graph, id: NodeId, primitive: &str) -> Vec<Stage> {
-        let shape = graph.shape(id);
-        let (limbs, n) = (self.limbs(shape), shape.ring.n() as u64);
-        let stage = self.with_traffic(graph, id, self.stage(primitive, limbs, Each::Words(n)), 0);
-        let with_key = graph.operands(id).iter().any(|&operand| {
-            let mut key = false;
-            graph.for_each_piece(operand, |p| key |= matches!(graph.node(p.source).role(), Role::EvaluationKey(_)));
-            key
-        });
+    pub(super) fn element_wise(&self, program: &Program<'_>, id: NodeId, primitive: &str) -> Vec<Stage> {
+        let graph = program.graph;
+        let (limbs, n) = (self.limbs_of(program, id), graph.shape(id).ring.n() as u64);
+        let stage = self.with_traffic(program, id, self.stage(primitive, limbs, Each::Words(n)), 0);
+        let reads_key = || {
+            graph.operands(id).iter().any(|&operand| {
+                let mut key = false;
+                graph.for_each_piece(operand, |p| key |= matches!(graph.node(p.source).role(), Role::EvaluationKey(_)));
+                key
+            })
+        };
         let limb_wise = self.numbers.policy.distribution == Distribution::LimbWise;
-        let summed_across = with_key && limb_wise && self.numbers.chip.clusters > 1;
+        let summed_across = limb_wise && self.numbers.chip.clusters > 1 && reads_key();
         if summed_across { vec![stage, self.redistribute("sum", limbs, n)] } else { vec![stage] }
     }
 
@@ -167,14 +205,14 @@ impl Composed {
     }
 
     /// An operation on LWE ciphertexts: its products, sums and moved words, shared by all clusters.
-    pub(super) fn on_lwe(&self, graph: &Graph, id: NodeId) -> Stage {
+    pub(super) fn on_lwe(&self, program: &Program<'_>, id: NodeId) -> Stage {
         let (at, unit) = self.unit("lwe").expect("refused by accept");
-        let work = graph.work(id);
+        let work = program.graph.work(id);
         let words = work.products().max(work.added_words).max(work.permuted_words);
         let clusters = self.numbers.chip.clusters;
         let rate = unit.words_per_cycle * as_f64(unit.count) * as_f64(clusters);
         let stage = Stage { width: clusters, ..Stage::new(TaskKind::Compute, at, ticks(as_f64(words) / rate)) };
-        self.with_traffic(graph, id, Stage { fill: unit.depth_cycles, ..stage }, 0)
+        self.with_traffic(program, id, Stage { fill: unit.depth_cycles, ..stage }, 0)
     }
 }
 

@@ -5,9 +5,9 @@ use crate::report::{Report, as_f64};
 use std::collections::BTreeMap;
 
 impl Composed {
-    /// A number of each part, in units of the whole chip: what each cluster has grows with the clusters.
+    /// A number of each part, of all boards: what each cluster has grows with the clusters.
     fn by_part(&self, of: impl Fn(&Part) -> Option<f64>) -> BTreeMap<String, f64> {
-        let clusters = self.numbers.chip.clusters;
+        let (clusters, boards) = (self.numbers.chip.clusters, as_f64(self.numbers.chip.boards));
         let grown = as_f64(clusters) / as_f64(self.numbers.chip.reference_clusters.unwrap_or(clusters));
         let units = self.numbers.unit.iter().map(|(name, unit)| (name, Part::new(unit.area_mm2, unit.power_w, true)));
         let memories = self.numbers.memory.iter();
@@ -15,7 +15,7 @@ impl Composed {
         let networks = self.numbers.network.iter();
         let networks = networks.map(|(name, network)| (name, Part::new(network.area_mm2, network.power_w, false)));
         let entry = |(name, part): (&String, Part)| {
-            of(&part).map(|x| (name.clone(), if part.of_cluster { x * grown } else { x }))
+            of(&part).map(|x| (name.clone(), boards * if part.of_cluster { x * grown } else { x }))
         };
         units.chain(memories).chain(networks).filter_map(entry).collect()
     }

@@ -8,7 +8,7 @@ pub(crate) const PRIMITIVES: [&str; 9] =
     ["ntt", "intt", "convert", "add", "multiply", "automorphism", "rotate", "decompose", "lwe"];
 
 /// What a network can carry.
-pub(crate) const PATTERNS: [&str; 2] = ["exchange", "sum"];
+pub(crate) const PATTERNS: [&str; 3] = ["exchange", "sum", "boards"];
 
 const COUNT: &str = "1";
 const NUMBER: &str = "1.0";
@@ -24,7 +24,8 @@ const KNOWN: &[Known] = &[
     Known("chip.clusters", COUNT, &[]),
     Known("chip.word_bits", COUNT, &[]),
     Known("chip.reference_clusters", COUNT, &[]),
-    Known("policy.distribution", NAME, &["alternating", "limb-wise", "coefficient-wise"]),
+    Known("chip.boards", COUNT, &[]),
+    Known("policy.distribution", NAME, &["alternating", "limb-wise", "broadcast", "coefficient-wise"]),
     Known("policy.limbs", NAME, &["whole", "apart", "fused", "reordered"]),
     Known("policy.order", NAME, &["list", "in-order"]),
     Known("policy.phases", NAME, &["serial", "overlapped"]),
@@ -33,7 +34,8 @@ const KNOWN: &[Known] = &[
     Known("policy.scale_with_intt", FLAG, &[]),
     Known("policy.fuse_subtract_scale", FLAG, &[]),
     Known("policy.makes_twiddles", FLAG, &[]),
-    Known("policy.makes_seeds", FLAG, &[]),
+    Known("policy.seeds", NAME, &["loaded", "made"]),
+    Known("policy.conversion", NAME, &["beside", "shared"]),
     Known("policy.groups", COUNT, &[]),
     Known("policy.prefetch_mb", NUMBER, &[]),
     Known("policy.idle_share", NUMBER, &[]),
@@ -83,11 +85,13 @@ const KNOWN: &[Known] = &[
 /// Policies that a file leaves out: the value, as TOML, and the reason that reports give for it.
 const USUAL: &[(&str, &str, &str)] = &[
     ("chip.clusters", "1", ""),
+    ("chip.boards", "1", ""),
     ("policy.distribution", "\"limb-wise\"", ""),
     ("policy.limbs", "\"whole\"", ""),
     ("policy.words", "\"refuse\"", ""),
     ("policy.makes_twiddles", "true", ""),
-    ("policy.makes_seeds", "false", ""),
+    ("policy.seeds", "\"loaded\"", ""),
+    ("policy.conversion", "\"beside\"", ""),
     ("policy.groups", "1", ""),
     ("policy.order", "\"list\"", "not said: an operation starts as soon as its operands, its unit and room are there"),
     ("policy.phases", "\"overlapped\"", "not said: functions of one key switch overlap where their data allows it"),
@@ -97,7 +101,20 @@ const USUAL: &[(&str, &str, &str)] = &[
 ];
 
 /// The kinds of a composed machine's fields.
-pub(crate) const KINDS: Kinds = Kinds { of: kind_of, choices, paths, usual };
+pub(crate) const KINDS: Kinds = Kinds { of: kind_of, choices, paths, usual, by_last_word: &BY_LAST_WORD };
+
+/// As the built-in machines of other models have them: a hint that names one holds for every file.
+const BY_LAST_WORD: [&str; 9] = [
+    "chip.clusters",
+    "chip.boards",
+    "policy.distribution",
+    "policy.limbs",
+    "policy.seeds",
+    "policy.words",
+    "policy.conversion",
+    "policy.order",
+    "policy.phases",
+];
 
 fn usual() -> Vec<Usual> {
     let entry =

@@ -9,7 +9,7 @@ use crate::{
     spec::{Spec, interned},
     words::{Words, whole},
 };
-use limbwise_graph::{Graph, NodeId, Op};
+use limbwise_graph::{Basis, Graph, NodeId, Op, Shape};
 
 const MB: f64 = 1e6;
 /// Room of a chip whose file gives its memories no capacity: more bytes than any program has.
@@ -18,17 +18,53 @@ const NO_LIMIT: f64 = 1e18;
 /// Bytes that pass through each pool.
 pub(super) type Drawn = [u64; POOLS];
 
-/// A program in the machine's words.
-#[derive(Clone, Copy)]
+/// A program in the machine's words, with what costs of its nodes ask for again and again.
 pub(super) struct Program<'g> {
     pub(super) graph: &'g Graph,
-    pub(super) words: Words,
+    words: Words,
+    /// Limbs and bytes of a whole polynomial of each shape.
+    shapes: Vec<(u64, u64)>,
+    /// Bytes with room of their own that were made before each node, and before the end.
+    made_before: Vec<u128>,
 }
 
-impl Program<'_> {
+impl<'g> Program<'g> {
+    pub(super) fn new(graph: &'g Graph, words: Words) -> Self {
+        let whole = |shape: &Shape| (words.limbs(shape, shape.basis), words.bytes(shape, shape.basis));
+        let shapes = graph.shapes().iter().map(whole).collect();
+        let mut program = Self { graph, words, shapes, made_before: Vec::with_capacity(graph.nodes().len()) };
+        // A result in place of an operand takes no room of its own, and inputs come to the outermost memory.
+        let takes_room = |op: Op| !op.is_view() && !op.is_in_place() && !op.is_input();
+        let mut made = 0;
+        for id in graph.ids() {
+            program.made_before.push(made);
+            if takes_room(graph.node(id).op()) {
+                made += u128::from(program.value_bytes(id));
+            }
+        }
+        program.made_before.push(made);
+        program
+    }
+
     /// Bytes of a whole value.
-    fn value_bytes(self, id: NodeId) -> u64 {
-        self.words.of_value(self.graph, id, whole(self.graph, id))
+    fn value_bytes(&self, id: NodeId) -> u64 {
+        match self.graph.lwe_shape(id) {
+            None => self.shapes[self.graph.node(id).shape().0 as usize].1,
+            Some(_) => self.words.of_value(self.graph, id, whole(self.graph, id)),
+        }
+    }
+
+    /// Bytes of some limbs of a value.
+    pub(super) fn bytes(&self, value: NodeId, basis: Basis) -> u64 {
+        match self.graph.lwe_shape(value) {
+            None if basis == self.graph.shape(value).basis => self.value_bytes(value),
+            _ => self.words.of_value(self.graph, value, basis),
+        }
+    }
+
+    /// Limbs of a polynomial, in words of the machine, over the batch.
+    pub(super) fn limbs(&self, id: NodeId) -> u64 {
+        self.shapes[self.graph.node(id).shape().0 as usize].0
     }
 }
 
@@ -163,7 +199,7 @@ impl Memories {
     }
 
     /// Bytes that each pool passes when a node reads so much of a value that was made before it.
-    pub(super) fn read(&self, program: Program<'_>, (value, size): (NodeId, u64), until: NodeId, drawn: &mut Drawn) {
+    pub(super) fn read(&self, program: &Program<'_>, (value, size): (NodeId, u64), until: NodeId, drawn: &mut Drawn) {
         let Some(last) = self.levels.len().checked_sub(1) else { return };
         let near = |level: &usize| self.stays(program, *level, value, Some(until));
         let given = program.graph.node(value).op().is_input();
@@ -172,7 +208,7 @@ impl Memories {
     }
 
     /// Bytes that each pool passes when a node writes its result: through all memories to the one that it stays in.
-    pub(super) fn write(&self, program: Program<'_>, id: NodeId, drawn: &mut Drawn) {
+    pub(super) fn write(&self, program: &Program<'_>, id: NodeId, drawn: &mut Drawn) {
         let size = program.value_bytes(id);
         for level in 0..self.levels.len() {
             self.draw(level, drawn, size);
@@ -200,18 +236,11 @@ impl Memories {
         }
     }
 
-    /// Whether a value is still in a memory at another node: memories hold what was made last.
-    fn stays(&self, program: Program<'_>, level: usize, value: NodeId, until: Option<NodeId>) -> bool {
+    /// Whether a value is still in a memory at another node: memories hold what was made last, it and what came after it.
+    fn stays(&self, program: &Program<'_>, level: usize, value: NodeId, until: Option<NodeId>) -> bool {
         let Some(until) = until else { return false };
-        let mut room = self.levels[level].room;
-        // A result in place of an operand takes no room of its own, and inputs come to the outermost memory.
-        let takes_room = |op: Op| !op.is_view() && !op.is_in_place() && !op.is_input();
-        (value.0..until.0).map(NodeId).filter(|&id| takes_room(program.graph.node(id).op())).all(|id| {
-            let size = program.value_bytes(id);
-            let stays = size <= room;
-            room = room.saturating_sub(size);
-            stays
-        })
+        let [from, to] = [value, until].map(|id| program.made_before[id.index()]);
+        to.saturating_sub(from) <= u128::from(self.levels[level].room)
     }
 }
 

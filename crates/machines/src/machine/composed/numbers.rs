@@ -32,6 +32,8 @@ pub(super) struct Chip {
     pub(super) clock_mhz: f64,
     pub(super) clusters: u64,
     pub(super) word_bits: u64,
+    /// Whole machines, which share out the entries of a batch.
+    pub(super) boards: u64,
     /// Clusters of which areas and powers are given.
     pub(super) reference_clusters: Option<u64>,
 }
@@ -47,7 +49,8 @@ pub(super) struct Policy {
     pub(super) scale_with_intt: bool,
     pub(super) fuse_subtract_scale: bool,
     pub(super) makes_twiddles: bool,
-    pub(super) makes_seeds: bool,
+    pub(super) seeds: Seeds,
+    pub(super) conversion: Conversion,
     /// Parts of a batch in flight together.
     pub(super) groups: usize,
     pub(super) prefetch_mb: Option<f64>,
@@ -62,6 +65,8 @@ pub(super) enum Distribution {
     Alternating,
     /// Whole limbs; sums over limbs are sums over clusters.
     LimbWise,
+    /// Whole limbs; for base conversions every cluster gets all sources, and makes the targets that it has.
+    Broadcast,
     /// A share of the coefficients of all limbs; transforms and automorphisms exchange them.
     CoefficientWise,
 }
@@ -74,6 +79,24 @@ pub(super) enum Limbs {
     Apart,
     Fused,
     Reordered,
+}
+
+/// Source of the uniform half of a key.
+#[derive(Clone, Copy, Deserialize, PartialEq)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Seeds {
+    Loaded,
+    Made,
+}
+
+/// The unit that makes the sums of base conversions.
+#[derive(Clone, Copy, Deserialize, PartialEq)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Conversion {
+    /// The one that has them among what it does.
+    Beside,
+    /// The one that multiplies.
+    Shared,
 }
 
 #[derive(Deserialize)]
@@ -256,6 +279,14 @@ impl Numbers {
             let wanted = "a section [network.NAME] that joins the clusters";
             return Err(spec.wrong("network", wanted, format!("{} clusters and none", self.chip.clusters)));
         }
+        let for_tfhe = |unit: &Unit| unit.does.iter().any(|does| ["rotate", "decompose", "lwe"].contains(&does.as_str()));
+        if self.chip.boards > 1 && self.unit.values().any(for_tfhe) {
+            return Err(spec.wrong("chip.boards", "1 where a unit is for TFHE", self.chip.boards));
+        }
+        if self.chip.boards > 1 && !joined("boards") {
+            let wanted = "a section [network.NAME] with carries = [\"boards\"]";
+            return Err(spec.wrong("network", wanted, format!("{} boards and none", self.chip.boards)));
+        }
         Ok(())
     }
 
@@ -333,63 +364,3 @@ impl Numbers {
 
 /// Units are numbered in a byte.
 const MOST_PARTS: usize = 64;
-
-impl Network {
-    /// Whether it carries a pattern; one that names none carries all.
-    pub(super) fn takes(&self, pattern: &str) -> bool {
-        self.carries.is_empty() || self.carries.iter().any(|carried| carried == pattern)
-    }
-
-    /// Links that a word passes on its way from one cluster to another, on average over all pairs.
-    pub(super) fn hops(&self, clusters: u64) -> f64 {
-        let c = as_f64(clusters);
-        // The mean over all pairs counts the way of a cluster to itself; the mean over pairs of two is wanted.
-        let of_two = c / (c - 1.0).max(1.0);
-        let line = |length: f64| (length * length - 1.0) / (3.0 * length);
-        match self.topology {
-            Topology::AllToAll => 1.0,
-            _ if clusters < 2 => 1.0,
-            Topology::Ring => ((c * c / 4.0).floor() / c) * of_two,
-            Topology::Mesh => {
-                let rows =
-                    (1..=clusters).take_while(|r| r * r <= clusters).filter(|r| clusters.is_multiple_of(*r)).last();
-                let rows = as_f64(rows.unwrap_or(1));
-                (line(rows) + line(c / rows)) * of_two
-            }
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Ways counted pair by pair.
-    #[test]
-    fn hops_are_means_over_pairs() {
-        for clusters in [2u64, 3, 4, 6, 7, 12, 16] {
-            let rows = (1..=clusters).filter(|r| r * r <= clusters && clusters.is_multiple_of(*r)).max().unwrap();
-            let columns = clusters / rows;
-            let ring = |a: u64, b: u64| a.abs_diff(b).min(clusters - a.abs_diff(b));
-            let mesh = |a: u64, b: u64| (a / columns).abs_diff(b / columns) + (a % columns).abs_diff(b % columns);
-            let mean = |way: &dyn Fn(u64, u64) -> u64| {
-                let sum: u64 =
-                    (0..clusters).flat_map(|a| (0..clusters).map(move |b| (a, b))).map(|(a, b)| way(a, b)).sum();
-                as_f64(sum) / as_f64(clusters * (clusters - 1))
-            };
-            for (topology, counted) in
-                [(Topology::AllToAll, 1.0), (Topology::Ring, mean(&ring)), (Topology::Mesh, mean(&mesh))]
-            {
-                let network = Network {
-                    topology,
-                    carries: vec![],
-                    bandwidth_gb_s_per_cluster: 1.0,
-                    fill_cycles: 0,
-                    area_mm2: None,
-                    power_w: None,
-                };
-                assert!((network.hops(clusters) - counted).abs() < 1e-12, "{clusters}");
-            }
-        }
-    }
-}

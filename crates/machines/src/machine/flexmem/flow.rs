@@ -5,6 +5,7 @@
 
 use super::{
     costs::Costs,
+    homes::homes,
     links::Links,
     numbers::{Numbers, Switch},
     sweep::Cost,
@@ -32,6 +33,9 @@ pub(super) struct Totals {
     pub(super) placed: u64,
     /// Bytes between chips.
     pub(super) transferred: u64,
+    /// Bytes of keys and plaintexts that stand on one chip, and what the fullest chip holds with them.
+    pub(super) at_home: u64,
+    pub(super) held: u64,
     /// Bootstrappings on TFHE, how many side by side, and the ticks of their runs.
     pub(super) rotations: u64,
     pub(super) in_flight: u64,
@@ -112,6 +116,15 @@ fn rotating(graph: &Graph) -> Vec<bool> {
     inside
 }
 
+/// Whether an operation is part of a run, which all chips do alike.
+fn is_run(graph: &Graph) -> impl Fn(NodeId) -> bool {
+    let rotating = rotating(graph);
+    move |id| graph.node(id).op().is_tfhe() || rotating[graph.node(id).region().index()]
+}
+
+/// The shape of a value that comes in whatever shape is wanted.
+const ANY: u64 = 0;
+
 /// Names of regions whose operations are one task of a run.
 fn operator(graph: &Graph, id: NodeId) -> u32 {
     graph.node(id).region().0
@@ -150,6 +163,7 @@ impl<'a> Flow<'a> {
             distribution,
         };
         flow.fits()?;
+        flow.settle()?;
         flow.fix_shapes();
         flow.walk();
         Ok((flow.program, flow.totals))
@@ -200,10 +214,26 @@ impl<'a> Flow<'a> {
         self.fixed = most.into_iter().map(shape).collect();
     }
 
+    /// Gives keys and plaintexts that not every chip has room for a chip of their own.
+    fn settle(&mut self) -> Result<(), MachineError> {
+        let (graph, room) = (self.graph, self.numbers.chip_bytes());
+        let is_run = is_run(graph);
+        let on = |chips| homes((self.spec, graph, &self.reader), (chips, room), &is_run);
+        // Chips that take no part in operations may hold keys, if those that do have no room.
+        let homes = on(self.distribution.chips).or_else(|_| on(self.free.len() as u64))?;
+        for &(id, chip) in &homes.moved {
+            let unit = u8::try_from(chip).unwrap_or(u8::MAX);
+            let task = self.program.push(id, Stage::new(TaskKind::Compute, unit, 0), []);
+            self.made[id.index()] = Some(Made { parts: vec![Part { chip, task, there: 0 }], shape: ANY });
+            self.totals.at_home = self.totals.at_home.saturating_add(self.reader.value_bytes(id));
+        }
+        self.totals.held = homes.held;
+        Ok(())
+    }
+
     fn walk(&mut self) {
         let graph = self.graph;
-        let rotating = rotating(graph);
-        let is_run = |id: NodeId| graph.node(id).op().is_tfhe() || rotating[graph.node(id).region().index()];
+        let is_run = is_run(graph);
         let mut run: Vec<NodeId> = Vec::new();
         for id in graph.ids() {
             let op = graph.node(id).op();
@@ -237,7 +267,8 @@ impl<'a> Flow<'a> {
             let entries = work.limbs / self.reader.limbs(id).max(1);
             for &operand in self.graph.operands(id) {
                 let piece = first_piece(self.graph, operand);
-                if let (Some(made), true) = (&self.made[piece.index()], self.reader.degree(piece) == work.n) {
+                let made = self.made[piece.index()].as_ref().filter(|made| made.shape != ANY);
+                if let (Some(made), true) = (made, self.reader.degree(piece) == work.n) {
                     let limbs = self.reader.limbs(operand).saturating_mul(entries.min(self.reader.batch(operand)));
                     from.push((made.shape, limbs));
                 }

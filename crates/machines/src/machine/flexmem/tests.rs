@@ -277,6 +277,25 @@ fn bad_input_is_refused_by_field() {
     );
 }
 
+/// A key of four polynomials of 294,912 bytes on chips of 655,360: one stays on all, three stand on a chip each.
+#[test]
+fn keys_that_no_chip_holds_stand_on_several() {
+    let small = |rows, chips| {
+        let banks = [("chip.banks", "2"), ("chip.group_banks", "2"), ("limb_banks", "2")];
+        [&banks[..], &[("chip.rows_per_subarray", rows), ("chips", chips)]].concat()
+    };
+    let (schedule, report) = timed(&rotations(), &small("5", "8"));
+    hangs_together(&schedule);
+    let said = "take 0.00 GiB of each chip's 0.00 GiB; 0.00 GiB of them stand on one chip each";
+    assert!(report.notes.iter().any(|note| note.contains(said)), "{:?}", report.notes);
+    let (roomy, replicated) = timed(&rotations(), &small("1024", "8"));
+    assert!(!replicated.notes.iter().any(|note| note.contains("stand on one chip")));
+    assert!(schedule.ticks() >= roomy.ticks());
+    let moved = |report: &Report| report.bytes["chip network"].values().sum::<u64>();
+    assert!(moved(&report) > moved(&replicated), "a key that stands elsewhere is sent for");
+    assert!(refused(&small("5", "1")).contains("\"system.chips\": more chips, or larger ones: keys and plaintexts take"));
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 

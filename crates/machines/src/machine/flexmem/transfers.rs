@@ -98,7 +98,10 @@ impl Flow<'_> {
             return copied;
         }
         let copied = self.send(need, [found.chip, chip], (found.task, found.there));
-        self.copies.insert((need.source, part, chip), copied);
+        // A chip without room for a key keeps no copy of it.
+        if !self.graph.node(need.source).op().is_input() {
+            self.copies.insert((need.source, part, chip), copied);
+        }
         copied
     }
 

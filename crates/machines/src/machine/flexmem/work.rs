@@ -92,6 +92,14 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// Bytes of a whole value.
+    pub(super) fn value_bytes(&self, id: NodeId) -> u64 {
+        match self.graph.lwe_shape(id) {
+            Some(shape) => shape.bytes(),
+            None => self.words.bytes(self.graph.shape(id), self.graph.shape(id).basis),
+        }
+    }
+
     /// Whether the sum of an accumulation stays in registers for the next one: nothing else reads it.
     pub(super) fn stays(&self, sum: NodeId) -> bool {
         let (graph, makes) = (self.graph, |op| matches!(op, Op::Mul | Op::MulAcc));
