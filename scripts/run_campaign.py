@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """All campaigns of docs/reliability.md, one after another: `make campaign` and `make campaign-long`.
 
-    scripts/run_campaign.py [--long] [--folder DIR] [--only STEP,…]
+    scripts/run_campaign.py [--long] [--folder DIR] [--only STEP,…] [--built]
 
 Builds what the steps need, then runs them in this order. A step that finds something, or that ends by a signal or too late,
 does not keep the others from running. Each step's output goes to DIR/STEP.log (target/campaign), and a row to DIR/steps.jsonl:
@@ -144,7 +144,7 @@ def campaign(given: argparse.Namespace) -> int:
     describe = ["git", "describe", "--always", "--dirty"]
     told = subprocess.run(describe, cwd=ROOT, capture_output=True, check=False, text=True)
     commit, form = told.stdout.strip() or "unknown", "long" if given.long else "short"
-    for command in builds(given.long):
+    for command in [] if given.built else builds(given.long):
         subprocess.run(command, cwd=ROOT, check=True)
     wrong, start = [], time.monotonic()
     for step in (step for step in steps(given.long, folder) if given.only is None or step.name in given.only):
@@ -171,7 +171,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--long", action="store_true", help="hours in the place of ten minutes")
     parser.add_argument("--folder", type=Path, default=TARGET / "campaign")
-    parser.add_argument("--only", type=lambda text: text.split(","))
+    parser.add_argument("--only", type=lambda text: text.split(","), help="steps by their names")
+    parser.add_argument("--built", action="store_true", help="take the programs that are there, without building them")
     given = parser.parse_args()
     return int(campaign(given) > 0)
 

@@ -6,7 +6,7 @@
 use limbwise::{
     Complex64, Error,
     bgv::{self, BgvLiteral, BgvParams},
-    ckks::{self, Encoder, Packing},
+    ckks::{self, Encoder, Packing, Promise},
     params::{Insecure, Params, ParamsLiteral, PrimeChoice, Secret},
     rlwe::{KeyForm, KeyGenerator, KeyName, SecretKey},
     tfhe::{ClientKey, GadgetLiteral, TfheLiteral, TfheParams, TfheReading},
@@ -140,7 +140,8 @@ fn ckks(report: &mut Report, dev: &Cpu, secret: Secret) -> Any {
     let fresh = report.of(&named("encryption, secret key"), || {
         ckks::encrypt_seeded_from(dev, &params, &key, &plain, &secret_seed(5))
     });
-    report.of(&named("writing a ciphertext"), || write_ciphertext(Vec::new(), dev, &params, &sent, &origin))?;
+    let told = sent.clone().with_promise(Promise { magnitude: 4.0, peak: 4.0, real: false })?;
+    report.of(&named("writing a ciphertext"), || write_ciphertext(Vec::new(), dev, &params, &told, &origin))?;
     for (name, ciphertext) in [("of the public key", &sent), ("of the secret key", &fresh.ciphertext)] {
         let opened = report.of(&named(&format!("decryption {name}")), || {
             ckks::decrypt(dev, &encoder, &params, &key, ciphertext)

@@ -165,11 +165,10 @@ impl ClientKey {
     /// The errors of [`Self::phases`]; [`TfheError::Decrypted`] for a phase that is no message.
     pub fn decrypt<D: HostRead>(&self, dev: &D, a: &Ciphertext<D>) -> Result<Vec<u64>> {
         let most = self.params.space() - 1;
-        let message = |phase| match self.params.decode(phase) {
-            message if message <= most => Ok(message),
-            _ => Err(TfheError::Decrypted { most }.into()),
-        };
-        self.phases(dev, a)?.into_iter().map(message).collect()
+        let messages: Vec<u64> = self.phases(dev, a)?.into_iter().map(|phase| self.params.decode(phase)).collect();
+        // Whether all are messages is public: whoever decrypts learns it.
+        let within = declassify(messages.iter().fold(true, |within, &message| within & (message <= most)));
+        if within { Ok(messages) } else { Err(TfheError::Decrypted { most }.into()) }
     }
 
     /// Makes the server's keys on a device, which drops the secret afterwards.
@@ -291,10 +290,12 @@ pub(crate) fn switch_bodies(
 
 fn in_space(params: &TfheParams, messages: &[u64]) -> Result<()> {
     let most = params.space() - 1;
-    match messages.iter().find(|&&m| m > most) {
-        Some(&got) => Err(TfheError::Message { got, most }.into()),
-        None => Ok(()),
+    // Whether all fit is public: whoever encrypts learns it. What does not fit stands in the error.
+    if declassify(messages.iter().fold(true, |within, &m| within & (m <= most))) {
+        return Ok(());
     }
+    let got = messages.iter().copied().find(|&m| m > most).unwrap_or(most);
+    Err(TfheError::Message { got, most }.into())
 }
 
 impl<D: Device> PublicKey<D> {
