@@ -71,12 +71,13 @@ fn main() -> ExitCode {
     }
     let mut report = Report { found: 0 };
     if isa == "leak" {
-        report.of("a branch on a secret", || {
-            let bit = secret_seed(1).0[0] & 1;
-            // Two calls that cannot become one without a branch.
-            if bit == 1 { writeln!(stdout(), "one") } else { writeln!(stdout(), "none") }
-        })
-        .ok();
+        report
+            .of("a branch on a secret", || {
+                let bit = secret_seed(1).0[0] & 1;
+                // Two calls that cannot become one without a branch.
+                if bit == 1 { writeln!(stdout(), "one") } else { writeln!(stdout(), "none") }
+            })
+            .ok();
         return ExitCode::from(u8::from(report.found > 0));
     }
     let run = |report: &mut Report| -> Any {
@@ -123,9 +124,8 @@ fn ckks(report: &mut Report, dev: &Cpu, secret: Secret) -> Any {
     report.of(&named("end of key generation"), || drop(generator));
 
     let origin = Origin { keys: identity, ..Origin::NONE };
-    let written = report.of(&named("writing the key"), || {
-        write_secret_key(Vec::new(), &params, &key, Lock::None, &origin)
-    })?;
+    let written =
+        report.of(&named("writing the key"), || write_secret_key(Vec::new(), &params, &key, Lock::None, &origin))?;
     report.of(&named("reading the key"), || read_secret_key(&written[..], &params, Lock::None))?;
 
     let encoder = Encoder::new(&params);
@@ -134,18 +134,16 @@ fn ckks(report: &mut Report, dev: &Cpu, secret: Secret) -> Any {
     encoder.encode_real(dev, &[vec![0.5]], packing)?;
     let numbers = || vec![secret_values((0..512).map(|i| Complex64::new(f64::from(i) * 0.01 - 2.0, 0.25)).collect())];
     let plain = report.of(&named("encoding"), || encoder.encode(dev, &numbers(), packing))?;
-    let sent = report.of(&named("encryption, public key"), || {
-        ckks::encrypt_from(dev, &params, &public, &plain, &secret_seed(4))
-    });
+    let sent = report
+        .of(&named("encryption, public key"), || ckks::encrypt_from(dev, &params, &public, &plain, &secret_seed(4)));
     let fresh = report.of(&named("encryption, secret key"), || {
         ckks::encrypt_seeded_from(dev, &params, &key, &plain, &secret_seed(5))
     });
     let told = sent.clone().with_promise(Promise { magnitude: 4.0, peak: 4.0, real: false })?;
     report.of(&named("writing a ciphertext"), || write_ciphertext(Vec::new(), dev, &params, &told, &origin))?;
     for (name, ciphertext) in [("of the public key", &sent), ("of the secret key", &fresh.ciphertext)] {
-        let opened = report.of(&named(&format!("decryption {name}")), || {
-            ckks::decrypt(dev, &encoder, &params, &key, ciphertext)
-        });
+        let opened = report
+            .of(&named(&format!("decryption {name}")), || ckks::decrypt(dev, &encoder, &params, &key, ciphertext));
         right(name, opened, |mut slots| {
             declassify_in_place(&mut slots[0][..]);
             (slots[0][100] - Complex64::new(-1.0, 0.25)).norm() < 1e-4
@@ -170,16 +168,13 @@ fn bgv(report: &mut Report, dev: &Cpu) -> Any {
     encoder.encode(dev, &[vec![1]], top)?;
     let numbers = || vec![secret_values((0..1024).map(|i| i * 7 % 6000 - 3000).collect::<Vec<i64>>())];
     let plain = report.of("BGV: encoding", || encoder.encode(dev, &numbers(), top))?;
-    let sent = report.of("BGV: encryption, public key", || {
-        bgv::encrypt_from(dev, &params, &public, &plain, &secret_seed(8))
-    });
-    let fresh = report.of("BGV: encryption, secret key", || {
-        bgv::encrypt_seeded_from(dev, &params, &key, &plain, &secret_seed(9))
-    });
+    let sent =
+        report.of("BGV: encryption, public key", || bgv::encrypt_from(dev, &params, &public, &plain, &secret_seed(8)));
+    let fresh = report
+        .of("BGV: encryption, secret key", || bgv::encrypt_seeded_from(dev, &params, &key, &plain, &secret_seed(9)));
     report.of("BGV: writing a ciphertext", || write_bgv_ciphertext(Vec::new(), dev, &params, &sent, &Origin::NONE))?;
     for (name, ciphertext) in [("of the public key", &sent), ("of the secret key", &fresh.ciphertext)] {
-        let opened =
-            report.of(&format!("BGV: decryption {name}"), || bgv::decrypt(dev, &encoder, &key, ciphertext));
+        let opened = report.of(&format!("BGV: decryption {name}"), || bgv::decrypt(dev, &encoder, &key, ciphertext));
         right(name, opened, |mut slots| {
             declassify_in_place(&mut slots[0][..]);
             slots[0][100] == 700 - 3000

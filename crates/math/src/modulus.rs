@@ -331,7 +331,8 @@ mod tests {
     #[test]
     fn rounding_without_branches_is_that_of_the_library() {
         let mut x = 0x9e37_79b9_7f4a_7c15_u64;
-        let edges = [0.0, 0.5, 0.499_999_999_999_999_94, 1.5, 2.5, 4_503_599_627_370_497.0, 2_251_799_813_685_248.5, 1e-310];
+        let edges =
+            [0.0, 0.5, 0.499_999_999_999_999_94, 1.5, 2.5, 4_503_599_627_370_497.0, 2_251_799_813_685_248.5, 1e-310];
         let random = (0..20_000).map(|_| {
             x = x.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             // Any mantissa, exponents from 2^−70 to 2^125.

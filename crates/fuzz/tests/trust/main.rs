@@ -9,7 +9,8 @@ static MEMORY: PeakAlloc = PeakAlloc;
 
 #[cfg(test)]
 mod campaign;
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
+#[cfg(target_os = "linux")]
 mod memory;
 #[cfg(test)]
 mod readers;

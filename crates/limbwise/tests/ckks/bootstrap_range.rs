@@ -78,8 +78,11 @@ fn multiples_leave_the_range_as_often_as_reports_say() {
         let promised = (params(range).bootstrapping().unwrap().log2_failure(1) - 1.0).exp2();
         let exact = two_sided_tail(u32::try_from(WEIGHT).unwrap(), f64::from(range) - 0.5);
         let expected = exact * samples;
-        writeln!(table, "{range}: measured {measured:.3e} of {samples:.1e}, exact {exact:.3e}, promised {promised:.3e}")
-            .unwrap();
+        writeln!(
+            table,
+            "{range}: measured {measured:.3e} of {samples:.1e}, exact {exact:.3e}, promised {promised:.3e}"
+        )
+        .unwrap();
         if expected < 100.0 {
             continue;
         }
