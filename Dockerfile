@@ -5,6 +5,8 @@
 #
 # `token` is a file of mode 600 that user 10001 can read: docs/serve.md, "Who may do what".
 FROM rust:1.95-bookworm AS build
+# rust-toolchain.toml asks for "stable", which rustup would fetch: the image's own compiler is the one that is meant.
+ENV RUSTUP_TOOLCHAIN=1.95.0
 WORKDIR /src
 COPY . .
 RUN cargo build --release --locked -p limbwise-cli --bin limbwise --no-default-features

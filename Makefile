@@ -16,13 +16,9 @@ LIMBWISE := cargo run --release -p limbwise-cli --bin limbwise --
 NVRTC := $(PYTHON_ENV)/nvrtc
 
 FUZZ_SECONDS ?= 60
-CAMPAIGN ?= 10000
 BUILT := $(or $(CARGO_TARGET_DIR),target)/debug
-# Seconds of `make campaign`: all readers together, and all faults together.
-CAMPAIGN_SECONDS ?= 200
-CAMPAIGN_ROUNDS ?= 5
 
-.PHONY: campaign campaign-long supply reproducible demo test test-rust test-python test-sweep test-recipes test-plans test-all check check-code check-docs check-portable check-python docs python wheel fuzz bless bench
+.PHONY: campaign campaign-long secrets supply reproducible demo test test-rust test-python test-sweep test-recipes test-plans test-all check check-code check-docs check-portable check-python docs python wheel fuzz bless bench
 
 demo:        ## trains on real data, encrypted; then plans and times the same program
 	$(LIMBWISE) run logreg
@@ -110,18 +106,14 @@ check-python: python  ## form, lints and types of the Python package
 	$(PYTHON) -m mypy
 	$(PYTHON) -m mypy.stubtest limbwise._limbwise
 
-campaign:    ## a short form of docs/reliability.md in ten minutes: readers, both sides, faults, noise; goes on from the last one
-	cargo build --workspace --bin limbwise --bin limbwise-fuzz
-	$(BUILT)/limbwise-fuzz --seconds $$(($(CAMPAIGN_SECONDS) / 40))
-	LIMBWISE_CAMPAIGN=$(CAMPAIGN) cargo test --workspace --test trust -- --nocapture
-	python3 scripts/campaign.py --rounds $(CAMPAIGN_ROUNDS) --seconds $(CAMPAIGN_SECONDS) $(BUILT)/limbwise
-	cargo test --workspace --test tfhe -- --include-ignored --nocapture estimates secrets
+campaign:    ## a short form of docs/reliability.md in ten minutes: readers, both sides, faults, secrets, noise, soak; goes on from the last one
+	python3 scripts/run_campaign.py
 
-campaign-long:  ## the rest: a minute a reader, 100000 changed files, faults by the hundred, every digest, real sizes killed
-	LIMBWISE_SAMPLES=10000 LIMBWISE_LARGE=1 $(MAKE) campaign CAMPAIGN=100000 CAMPAIGN_SECONDS=2400 CAMPAIGN_ROUNDS=50
-	cargo test --workspace --test cli -- --include-ignored --nocapture trust digest
-	cargo build --release --workspace --bin limbwise
-	python3 scripts/campaign.py --only kill --rounds 3 --workloads helr,resnet20,tpch-q6-real $(BUILT)/../release/limbwise
+campaign-long:  ## the rest, in hours: a minute a reader, 100000 changed files, 10000 samples, every digest, real sizes killed; goes on where it was stopped
+	python3 scripts/run_campaign.py --long
+
+secrets:     ## branches and addresses that depend on secrets, under valgrind; needs valgrind
+	python3 scripts/secrets_under_valgrind.py
 
 supply:      ## licences, sources, checksums, a bill of materials, `unsafe` with its reasons; cargo-deny where it is installed
 	python3 scripts/sbom.py --check

@@ -266,15 +266,15 @@ class Journal:
             file.write(json.dumps(row) + "\n")
 
 
-def campaign(given: argparse.Namespace, workload: str, journal: Journal, until: float) -> int:
-    """Rounds of a workload; how many faults found something."""
+def campaign(given: argparse.Namespace, workload: str, journal: Journal, seconds: float) -> int:
+    """Rounds of a workload for so many seconds, its setting not counted; how many faults found something."""
     wrong = 0
     place = Path(tempfile.mkdtemp(prefix=f"limbwise-faults-{workload}-"))
     disk = Tmpfs(place / "disk", given.disk) if "full" in given.only else None
     folder = disk.folder if disk and disk.there else place
     try:
         setting = Setting(given.program.resolve(), folder, workload)
-        first = journal.next_round(workload)
+        first, until = journal.next_round(workload), time.monotonic() + seconds
         for number in range(first, first + given.rounds):
             for verb in setting.verbs:
                 for kind in given.only:
@@ -319,21 +319,21 @@ def main() -> int:
     parser.add_argument("program", type=Path)
     parser.add_argument("--folder", type=Path, default=ROOT / "target" / "campaign")
     parser.add_argument("--rounds", type=int, default=1, help="of every workload (%(default)s)")
-    parser.add_argument("--seconds", type=float, default=float("inf"), help="begin no fault after so many")
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="of all workloads together; begin no fault after them")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--disk", type=int, default=256 << 20, help="bytes of the tmpfs (%(default)s)")
     parser.add_argument("--only", type=lambda text: text.split(","), default=list(KINDS), help="kinds of faults")
     parser.add_argument("--workloads", type=lambda text: text.split(","), default=list(WORKLOADS))
     given = parser.parse_args()
     journal = Journal(given.folder / "faults.jsonl")
-    start = time.monotonic()
-    wrong = 0
-    for at, workload in enumerate(given.workloads):
-        # What is left of the time is shared out among the workloads to come.
-        left = given.seconds - (time.monotonic() - start)
-        until = time.monotonic() + left / (len(given.workloads) - at)
-        wrong += campaign(given, workload, journal, until)
+    before, wrong = len(journal.rows), 0
+    for workload in given.workloads:
+        wrong += campaign(given, workload, journal, given.seconds / len(given.workloads))
     summary(journal)
+    print(f"{len(journal.rows) - before} faults in this campaign, {len(journal.rows)} in all")
+    if len(journal.rows) == before:
+        print("no fault was tried: give it more --seconds", file=sys.stderr)
+        return 1
     return int(wrong > 0)
 
 

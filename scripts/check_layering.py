@@ -12,14 +12,15 @@ from pathlib import Path
 from common import report
 
 ALLOWED = {
-    "math": set(),
+    "taint": set(),
+    "math": {"taint"},
     "device": {"math"},
     "cpu": {"math", "device"},
     "upmem": {"math", "device"},
     "cuda": {"math", "device"},
     "graph": {"math", "device"},
     "machines": {"graph"},
-    "limbwise": {"math", "device"},
+    "limbwise": {"taint", "math", "device"},
     "apps": {"limbwise", "device"},
     "runtime": {"math", "device", "cpu", "cuda", "upmem", "graph", "machines", "limbwise", "apps"},
     "server": {"math", "device", "cpu", "cuda", "upmem", "graph", "machines", "limbwise", "apps", "runtime"},

@@ -19,6 +19,7 @@ KERNELS = {
     "crates/cpu/src/kernels/matrix.rs": "signed products in 32-bit parts, written once for both kernels",
     "crates/cpu/src/kernels/mod.rs": "chooses between kernels and their absence",
     "crates/cpu/src/kernels/words.rs": "conversions in 32-bit parts, written once for both kernels",
+    "crates/taint/src/lib.rs": "a request to valgrind; elsewhere it does nothing",
     "crates/cuda/src/host.rs": "a flag of the C++ compiler that builds the GPU's kernels for the host, in tests",
 }
 NAMES = re.compile(r"\b(?:std|core)::arch\b|\barch::(?:x86|aarch)|\btarget_arch\b|\bis_\w+_feature_detected!|\b(?:global_)?asm!")

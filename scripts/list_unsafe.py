@@ -16,6 +16,7 @@ from common import files
 
 # Where it may stand: a folder or a file, and why.
 PLACES = {
+    "crates/taint/src/lib.rs": "requests to valgrind",
     "crates/cpu/src/": "vector kernels, limbs that threads share, system memory",
     "crates/cuda/src/": "the driver's interface, and the host's build of the kernels",
     "crates/py/src/buffer.rs": "arrays of other libraries, read in place",

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Loads a server of `limbwise serve` with many clients and kills it at random; nothing may be lost or wrong.
 
-    scripts/soak.py [--seconds N] [--clients N] [--kill SECONDS] [--seed N] PROGRAM       PROGRAM: the binary limbwise
+    scripts/soak.py [--seconds N] [--clients N] [--kill SECONDS] [--request-seconds N] [--seed N] PROGRAM       PROGRAM: the binary limbwise
 
 Makes keys and inputs of two programs at small, insecure parameters from seeds, and evaluates each input once with
 "limbwise eval": what the server has to give, to the last bit. Then each client, with a token of its own, does one thing
@@ -99,8 +99,8 @@ def prepared(program: Path, folder: Path) -> list[Task]:
 class Serving:
     """The server, which is killed and started again on the same address."""
 
-    def __init__(self, program: Path, folder: Path, tokens: dict[str, str]) -> None:
-        self.program, self.folder, self.port = program, folder, free_port()
+    def __init__(self, program: Path, folder: Path, tokens: dict[str, str], request_seconds: int) -> None:
+        self.program, self.folder, self.port, self.request_seconds = program, folder, free_port(), request_seconds
         self.tokens = folder / "tokens"
         self.tokens.touch(mode=0o600)
         self.tokens.write_text("".join(f"{name} {token}\n" for name, token in tokens.items()))
@@ -114,7 +114,8 @@ class Serving:
     def start(self) -> None:
         """Starts it, and waits until it answers."""
         options = ["--bind", f"127.0.0.1:{self.port}", "--token-file", self.tokens, "--chunk", "50kB", "--jobs", "2"]
-        options += ["--memory", "2GB", "--resident-keys", "500MB", "--threads", "1", "--request-seconds", "10", "--grace-seconds", "10"]
+        options += ["--memory", "2GB", "--resident-keys", "500MB", "--threads", "1", "--grace-seconds", "10"]
+        options += ["--request-seconds", str(self.request_seconds)]
         started = time.monotonic()
         process = subprocess.Popen([self.program, "serve", self.folder / "state", *options], stderr=self.log, stdout=subprocess.DEVNULL)
         with self.lock:
@@ -416,7 +417,7 @@ def run(given: argparse.Namespace, folder: Path) -> dict:
     tasks = prepared(program, folder)
     names = [f"client-{number}" for number in range(given.clients)]
     tokens = {name: secrets.token_hex(32) for name in [*names, "operator"]}
-    serving = Serving(program, folder, tokens)
+    serving = Serving(program, folder, tokens, given.request_seconds)
     serving.start()
     watch = Watch(serving)
     watch.start()
@@ -477,6 +478,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=600, help="time of the load (%(default)s)")
     parser.add_argument("--clients", type=int, default=200, help="clients at the same time (%(default)s)")
     parser.add_argument("--kill", type=float, default=15, help="mean seconds between two ends of the server (%(default)s)")
+    parser.add_argument("--request-seconds", type=int, default=10, help="the server's; more on a busy machine (%(default)s)")
     parser.add_argument("--seed", type=int, default=1, help="repeats what clients do, not when (%(default)s)")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="limbwise-soak-") as name:

@@ -102,7 +102,7 @@ class Layering(Tree):
     def test_upward_dependencies(self):
         self.crate("math", "limbwise-math", "[target.'cfg(unix)'.dependencies]\nlimbwise-cpu.workspace = true")
         self.crate("cpu", "limbwise-cpu", "[dev-dependencies]\nlimbwise-runtime.workspace = true")
-        self.assert_problems(check_layering.check, "[dev-dependencies] has 'runtime'", "has 'cpu'; wanted only no crate")
+        self.assert_problems(check_layering.check, "[dev-dependencies] has 'runtime'", "has 'cpu'; wanted only taint")
 
     def test_unknown_crate_missing_lints_and_reason(self):
         self.crate("extra", "limbwise-extra")
@@ -180,12 +180,14 @@ class DocWidth(Tree):
 
 
 class Release(Tree):
-    def tree(self, version: str, cited: str, heading: str, command: str):
-        self.write("Cargo.toml", f'[workspace.package]\nversion = "{version}"\n')
+    def tree(self, version: str, cited: str, heading: str, command: str, compiler: str = "1.95"):
+        self.write("Cargo.toml", f'[workspace.package]\nversion = "{version}"\nrust-version = "1.95"\n')
+        self.write("Dockerfile", f"FROM rust:{compiler}-bookworm AS build\nENV RUSTUP_TOOLCHAIN=1.95.0\n")
         self.write("CITATION.cff", f"cff-version: 1.2.0\nversion: {cited}\n")
         self.write("CHANGELOG.md", f"## [Unreleased]\n\n## [{heading}] - 2026-01-02\n\n## [0.0.1] - 2025-01-02\n")
         self.write("Makefile", "test: test-rust\n\ttrue\n")
-        self.write(".github/workflows/test.yml", f"      - run: {command}\n")
+        toolchain = f'    env:\n      RUSTUP_TOOLCHAIN: "{compiler}"\n'
+        self.write(".github/workflows/test.yml", f"{toolchain}      - run: {command}\n")
 
     def test_good(self):
         self.tree("0.2.0", "0.2.0", "0.2.0", "make test")
@@ -194,6 +196,10 @@ class Release(Tree):
     def test_names_that_differ(self):
         self.tree("0.2.0", "0.1.0", "0.0.9", "make tests")
         self.assert_problems(check_release.check, "CITATION.cff: 0.1.0", "CHANGELOG.md: 0.0.9", "test.yml: make tests")
+
+    def test_another_compiler(self):
+        self.tree("0.2.0", "0.2.0", "0.2.0", "make test", compiler="1.94")
+        self.assert_problems(check_release.check, "Dockerfile: compiler 1.94, 1.95, where", "test.yml: compiler 1.94, where")
 
 
 class Recipes(Tree):

@@ -4,7 +4,7 @@ use crate::failure::Mistake;
 use anyhow::Context as _;
 use limbwise::wire::Lock;
 use limbwise_math::sampling::{Seed, SeedSource};
-use limbwise_runtime::places::{put_private, read_into, read_up_to};
+use limbwise_runtime::places::{put_private, read_into, read_secret};
 use std::path::{Path, PathBuf};
 use zeroize::Zeroizing;
 
@@ -47,7 +47,7 @@ impl SeedArgs {
             let seed = Seed::from_os().map_err(limbwise::Error::from)?;
             put_private(&path, &seed.0)?;
         }
-        let bytes = read_up_to(&path, 64)?;
+        let bytes = read_secret(&path, 64)?;
         let bytes = <[u8; 32]>::try_from(&bytes[..]);
         let wrong = |_| Mistake(format!("{}: not the seed of a checkpoint; delete the directory", path.display()));
         Ok(SeedSource::Kept(Seed(bytes.map_err(wrong)?)))

@@ -1,5 +1,7 @@
 //! Arithmetic modulo one word-sized prime.
 
+use limbwise_taint::declassify;
+
 /// A prime modulus `2 < q < 2^62` with its Barrett constant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Modulus {
@@ -204,6 +206,28 @@ impl Modulus {
     }
 }
 
+/// A float whose integer part is the nearest integer of x, halves away from zero. `round` is a function with branches, and
+/// what is encoded is secret. The largest float below ½ is added: ½ itself would round numbers up that are just below a
+/// half, and all that are odd above 2^52.
+#[inline]
+fn half_away(x: f64) -> f64 {
+    x + (0.5 - f64::EPSILON / 4.0).copysign(x)
+}
+
+/// The integer part of a float below 2^126 in magnitude, without the branches of a conversion to 128 bits.
+#[inline]
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "11 bits, and clamped to few")]
+fn wide(x: f64) -> i128 {
+    let bits = x.to_bits();
+    let exponent = i64::from((bits >> 52 & 0x7ff) as u16) - 1075;
+    let mantissa = u128::from(bits & ((1 << 52) - 1) | 1 << 52);
+    // One of both shifts is by 0; what is below 1 loses all of its 53 bits.
+    let (up, down) = (exponent.clamp(0, 74) as u32, (-exponent).clamp(0, 63) as u32);
+    let magnitude = ((mantissa << up) >> down).cast_signed();
+    let negative = -i128::from(bits >> 63);
+    (magnitude ^ negative) - negative
+}
+
 /// Signed integers in words that hold them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Integers {
@@ -219,10 +243,11 @@ impl Integers {
     #[expect(clippy::cast_possible_truncation, reason = "the magnitude is looked at first")]
     pub fn nearest(values: &[f64], scale: f64) -> Self {
         let largest = values.iter().fold(0.0f64, |most, x| most.max(x.abs())) * scale;
-        if largest < 2f64.powi(62) {
-            return Self::Narrow(values.iter().map(|x| (x * scale).round() as i64).collect());
+        // Public: whether the scale and the largest value together pass 62 bits, which both are known for.
+        if declassify(largest < 2f64.powi(62)) {
+            return Self::Narrow(values.iter().map(|x| half_away(x * scale) as i64).collect());
         }
-        Self::Wide(values.iter().map(|x| (x * scale).round() as i128).collect())
+        Self::Wide(values.iter().map(|x| wide(half_away(x * scale))).collect())
     }
 
     /// Number of integers.
@@ -301,6 +326,23 @@ mod tests {
             }
         }
         assert!(Integers::nearest(&[], 1.0).is_empty());
+    }
+
+    #[test]
+    fn rounding_without_branches_is_that_of_the_library() {
+        let mut x = 0x9e37_79b9_7f4a_7c15_u64;
+        let edges =
+            [0.0, 0.5, 0.499_999_999_999_999_94, 1.5, 2.5, 4_503_599_627_370_497.0, 2_251_799_813_685_248.5, 1e-310];
+        let random = (0..20_000).map(|_| {
+            x = x.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            // Any mantissa, exponents from 2^−70 to 2^125.
+            f64::from_bits(x & ((1 << 52) - 1) | (953 + (x >> 55) % 196) << 52)
+        });
+        for value in edges.into_iter().chain(random).flat_map(|x| [x, -x]) {
+            #[expect(clippy::cast_possible_truncation, reason = "below 2^126")]
+            let wanted = value.round() as i128;
+            assert_eq!(super::wide(super::half_away(value)), wanted, "{value:e}");
+        }
     }
 
     fn low_remainder(x: u128, q: u64) -> u64 {

@@ -263,7 +263,9 @@ impl Reconstruction {
             .zip(&self.weights)
             .map(|((&p, &m), &w)| {
                 let digit = p ^ (mask & (p ^ m));
-                if digit == 0 { 0.0 } else { to_f64(digit) * w } // the weight may be infinite above 2^1023
+                // The weight may be infinite above 2^1023: a digit that is 0 gives 0 all the same, without a branch.
+                let counts = 0u64.wrapping_sub(u64::from(digit != 0));
+                f64::from_bits((to_f64(digit) * w).to_bits() & counts)
             })
             .sum();
         let sign = 1.0 - 2.0 * to_f64(negative);

@@ -3,6 +3,7 @@
 //! Samplers of secrets have no secret-dependent branches or addresses.
 
 use crate::modulus::Modulus;
+use limbwise_taint::declassify;
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
 /// The operating system returned no randomness.
@@ -164,8 +165,9 @@ impl Stream {
         while places.len() < weight {
             let place = self.next_word() & (out.len() as u64 - 1);
             let seen = places.iter().fold(0, |seen, &p| seen | u64::from(p == place));
-            if seen == 1 {
-                continue; // tells only that two uniform draws met
+            // Public: tells only that two uniform draws met.
+            if declassify(seen) == 1 {
+                continue;
             }
             places.push(place);
             let sign = 1 - 2 * (self.next_word() & 1).cast_signed();

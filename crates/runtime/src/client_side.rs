@@ -12,7 +12,7 @@ use crate::{
     ledger::{Ledger, Round, Shared, hex},
     origin::{belongs, inputs_name, keys_for},
     parts::name_of_sum,
-    places::{DATA, Existing, absent, ciphertexts, description, put_private, read_up_to, refused, targets},
+    places::{DATA, Existing, Vacant, absent, ciphertexts, description, put_private, read_up_to, refused, targets},
     record::Recording,
     scheme::{Forecast, Whole},
     sealed::{seal, unseal},
@@ -329,7 +329,8 @@ impl ClientSide {
         let read = EncryptionKey::read::<S>(dev, params, &self.dir, &self.description, key, asked.lock)?;
         let ledger = Ledger::of(&self.dir, read.key_set());
         ledger.ready()?; // without it nobody could read the results
-        // Keys that are refused leave no directory behind.
+        // Keys that are refused leave no directory behind, and neither do values that are.
+        let _place = Vacant::before(asked.out);
         let files = targets(asked.out, "input", inputs.len(), Existing::Replaced)?;
         absent(&chosen.pick(&files), asked.existing)?;
         let missing = chosen.beside(&names, &files, read.key_set())?;

@@ -13,7 +13,7 @@ use crate::{
     keys::HeldKeys,
     offload::{Division, arrange, sentences},
     origin::{belongs, hashes, name_of},
-    places::{Existing, open_file, targets},
+    places::{Existing, Vacant, open_file, targets},
     plan::predicted_memory,
     prepared::Stock,
     record::{Recording, record},
@@ -223,6 +223,7 @@ fn evaluated<P: Program<Scheme: Piped>>(
     counted(program, job.inputs.len())?;
     let (chosen, division) = ready(dev, program, keys, limits)?;
     let params = program.params();
+    let _place = Vacant::before(job.results);
     let mut opened = Opened::of(dev, program, keys, job, &mut clock)?;
     let encoder = P::Scheme::encoder(params);
     let stock = Stock::of(job, program)?;

@@ -10,7 +10,7 @@ use crate::{
     eval::EvalReport,
     journal::put_ciphertext,
     origin::{belongs, name_of, origin_of},
-    places::{Existing, ciphertexts, open_file, targets},
+    places::{Existing, Vacant, ciphertexts, open_file, targets},
     scheme::Piped,
     server::Server,
 };
@@ -181,6 +181,7 @@ pub(crate) fn sum_files<P: Program<Scheme: Piped>>(
             Ok((paired(left, right), sum?))
         })?);
     }
+    let _place = Vacant::before(&asked.results);
     let places = targets(&asked.results, "result", sums.len(), Existing::Replaced)?;
     for (number, (path, (inputs, sum))) in places.iter().zip(&sums).enumerate() {
         let origin = Origin { inputs: *inputs, ..keys };

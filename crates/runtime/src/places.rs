@@ -7,6 +7,7 @@ use std::{
     io::{self, Read as _, Write as _},
     path::{Path, PathBuf},
 };
+use zeroize::Zeroizing;
 
 /// The description of the program, on both sides.
 pub const PROGRAM: &str = "program.json";
@@ -146,6 +147,15 @@ pub fn read_into(path: &Path, most: usize, bytes: &mut Vec<u8>) -> Result<()> {
     Ok(())
 }
 
+/// [`read_up_to`] for what is wiped when it is dropped; a file that says its length leaves no part of it elsewhere.
+pub fn read_secret(path: &Path, most: usize) -> Result<Zeroizing<Vec<u8>>> {
+    let length = fs::metadata(path).map_err(refused(path, "opening"))?.len();
+    let room = usize::try_from(length).unwrap_or(most).min(most);
+    let mut bytes = Zeroizing::new(Vec::with_capacity(room + 1));
+    read_into(path, most, &mut bytes)?;
+    Ok(bytes)
+}
+
 pub fn open_file(path: &Path) -> Result<File> {
     File::open(path).map_err(refused(path, "opening"))
 }
@@ -210,6 +220,22 @@ pub fn targets(place: &Path, stem: &str, count: usize, existing: Existing) -> Re
     Ok(files)
 }
 
+/// A place that did not exist before: it is taken away again if nothing came into it.
+pub(crate) struct Vacant<'a>(Option<&'a Path>);
+
+impl<'a> Vacant<'a> {
+    pub(crate) fn before(place: &'a Path) -> Self {
+        Self((!place.exists()).then_some(place))
+    }
+}
+
+impl Drop for Vacant<'_> {
+    fn drop(&mut self) {
+        // Only an empty directory goes: results stay, and so does what somebody else put there.
+        let _ = self.0.map(fs::remove_dir);
+    }
+}
+
 /// Fails for a file that is there and may not be replaced.
 ///
 /// # Errors
@@ -224,6 +250,27 @@ pub fn absent(files: &[PathBuf], existing: Existing) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_place_without_a_file_is_taken_away_again() {
+        let folder = std::env::temp_dir().join(format!("limbwise-vacant-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&folder);
+        fs::create_dir_all(folder.join("there")).unwrap();
+        for (name, files, stays) in [("new", 0, false), ("filled", 1, true), ("there", 0, true)] {
+            let place = folder.join(name);
+            let guard = Vacant::before(&place);
+            let made = targets(&place, "result", 1, Existing::Kept).unwrap();
+            (0..files).for_each(|i| fs::write(&made[i], "a result").unwrap());
+            drop(guard);
+            assert_eq!(place.exists(), stays, "{name}");
+        }
+        let one = folder.join("one.ct");
+        let guard = Vacant::before(&one);
+        fs::write(&one, "a result").unwrap();
+        drop(guard);
+        assert!(one.exists());
+        fs::remove_dir_all(folder).unwrap();
+    }
 
     #[test]
     #[cfg(unix)]

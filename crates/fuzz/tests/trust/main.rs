@@ -10,6 +10,9 @@ static MEMORY: PeakAlloc = PeakAlloc;
 #[cfg(test)]
 mod campaign;
 #[cfg(test)]
+#[cfg(target_os = "linux")]
+mod memory;
+#[cfg(test)]
 mod readers;
 #[cfg(test)]
 mod sides;

@@ -7,6 +7,7 @@ use crate::{
 };
 use limbwise_device::{Device, HostRead};
 use limbwise_math::rns::Reconstruction;
+use limbwise_taint::declassify;
 use zeroize::Zeroizing;
 
 /// Smallest budget in bits that a decryption accepts. A phase that overflowed the modulus is uniform: all of its N
@@ -52,7 +53,8 @@ pub fn read<D: HostRead>(dev: &D, encoder: &Encoder, key: &SecretKey, a: &Cipher
         encoder.slots(coefficients).into_iter().map(|slot| t.centered(slot)).collect()
     };
     let messages = words.chunks_exact(n * moduli.len()).map(&mut message).collect();
-    let noise_bits = largest.log2();
+    // The measured noise is a part of what is read, and decides whether it is refused.
+    let noise_bits = declassify(largest).log2();
     Ok(Reading { messages, noise_bits, budget_bits: rlwe.log_modulus(a.level) - 1.0 - noise_bits })
 }
 

@@ -11,6 +11,7 @@ use limbwise_math::{
     modulus::Integers,
     ntt::{NttTable, bit_reverse},
 };
+use limbwise_taint::declassify;
 use std::sync::{Arc, OnceLock};
 
 /// Encodes and decodes for one parameter set, modulo the plaintext modulus that it is seen with. Clones share the tables,
@@ -89,13 +90,14 @@ impl Encoder {
         if values.len() > slots {
             return Err(BgvError::TooMany { got: values.len(), slots }.into());
         }
-        match values.iter().position(|value| value.unsigned_abs() > most.unsigned_abs()) {
-            None => Ok(()),
-            Some(index) => {
-                let t = self.params.t().value();
-                Err(BgvError::Value { index, got: values[index], most, t }.into())
-            }
+        // Whether all fit is public: whoever encodes learns it. The first that does not stands in the error.
+        let fits = |value: &i64| value.unsigned_abs() <= most.unsigned_abs();
+        if declassify(values.iter().fold(true, |all, value| all & fits(value))) {
+            return Ok(());
         }
+        let index = values.iter().position(|value| !fits(value)).unwrap_or(0);
+        let t = self.params.t().value();
+        Err(BgvError::Value { index, got: values[index], most, t }.into())
     }
 
     /// Centered coefficients over a basis, from slots modulo t.

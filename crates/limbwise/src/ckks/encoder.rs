@@ -14,6 +14,7 @@ use limbwise_device::{Basis, Device, Domain, Role, Shape, Wordless};
 #[cfg(feature = "client")]
 use limbwise_math::rns::Reconstruction;
 use limbwise_math::{embedding::Embedding, modulus::Integers};
+use limbwise_taint::declassify;
 use num_complex::Complex64;
 use std::sync::{
     Arc, OnceLock,
@@ -158,13 +159,14 @@ impl Encoder {
             if values.len() > packing.slots {
                 return Err(EncodeError::TooMany { got: values.len(), slots: packing.slots }.into());
             }
-            // Without an early exit the test takes many values at a time.
-            if !values.iter().fold(true, |all, z| all & z.is_finite()) {
+            // Without an early exit the test takes many values at a time. Its answer is public: whoever encodes learns it.
+            if !declassify(values.iter().fold(true, |all, z| all & z.is_finite())) {
                 let index = values.iter().position(|z| !z.is_finite()).unwrap_or(0);
                 return Err(EncodeError::NotFinite { index, value: values[index].to_string() }.into());
             }
         }
-        self.bounded(Promise::of(batch, packing.slots), packing)
+        // Public: a description has the largest value of inputs and their root mean square (SECURITY.md).
+        self.bounded(declassify(Promise::of(batch, packing.slots)), packing)
     }
 
     /// [`Self::estimate`] for values of which only a promise is known.
@@ -250,14 +252,16 @@ impl Encoder {
         let n = ring.n();
         let gap = self.params.max_slots() / packing.slots;
         let mut residues = vec![0; moduli.len()];
-        let coefficients: Vec<f64> = (0..2 * packing.slots)
+        // Exact coefficients carry the noise, which is the key's: slots are what a caller gets.
+        let coefficients = (0..2 * packing.slots)
             .map(|k| {
                 for (r, limb) in residues.iter_mut().zip(words.chunks_exact(n)) {
                     *r = limb[k * gap];
                 }
                 crt.centered_f64(&residues) / packing.scale
             })
-            .collect();
+            .collect::<Vec<f64>>();
+        let coefficients = zeroize::Zeroizing::new(coefficients);
         self.embedding(packing.slots).to_slots(&coefficients)
     }
 }

@@ -16,6 +16,7 @@ use crate::{
 };
 use limbwise_device::{Device, Handle, Shape};
 use limbwise_math::sampling::{Seed, Stream};
+use limbwise_taint::declassify;
 use num_complex::Complex64;
 
 /// Encrypts a plaintext (each of its batch) under the public key: `(v·b + e₀ + m, v·a + e₁)`.
@@ -135,7 +136,7 @@ pub(crate) fn encrypt_in_pieces<D: Device, T>(
 
 /// The name under which an encryption's errors are tracked: a hash that reveals nothing about the seed.
 fn name(seed: &Seed) -> u64 {
-    Stream::new(&seed.derive("name"), b"limbwise encryption").next_word()
+    declassify(Stream::new(&seed.derive("name"), b"limbwise encryption").next_word())
 }
 
 /// Assembles a ciphertext; its estimate stays marked as measured from the values.

@@ -8,6 +8,7 @@ use super::{
 use crate::params::Params;
 use limbwise_device::{Basis, Device, Role, RowAt, Shape, expand_row};
 use limbwise_math::sampling::{GaussianTable, Seed, Stream};
+use limbwise_taint::declassify;
 use zeroize::Zeroizing;
 
 /// `(v·b + e₀, v·a + e₁)` for each entry of a batch, all randomness from a seed; v ternary.
@@ -41,7 +42,7 @@ pub(crate) fn secret_zero<D: Device>(
     shape: &Shape,
     seed: &Seed,
 ) -> ([D::Poly; 2], Seed) {
-    let public = seed.derive("public");
+    let public = declassify(seed.derive("public")); // stands in the file in the place of a
     let a = dev.expand_seed(shape, Role::Ciphertext, &public);
     let mut c0 = dev.neg(dev.mul(&a, &key.upload(dev, params, shape.basis)));
     dev.add_assign(&mut c0, &small_poly(dev, shape, gaussian(params, shape.batch, seed.derive("error"))));
@@ -62,7 +63,8 @@ impl<'a, D: Device> ZeroPieces<'a, D> {
     pub(crate) fn new(dev: &'a D, params: &Params, key: &SecretKey, basis: Basis, seed: &Seed) -> Self {
         let errors = Stream::new(&seed.derive("error"), ERRORS);
         let table = GaussianTable::new(params.literal().sigma);
-        Self { dev, secret: key.upload(dev, params, basis), table, errors, public: seed.derive("public"), done: 0 }
+        let public = declassify(seed.derive("public")); // stands in the file in the place of a
+        Self { dev, secret: key.upload(dev, params, basis), table, errors, public, done: 0 }
     }
 
     /// The public seed of the second halves.

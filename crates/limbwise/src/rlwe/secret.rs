@@ -16,6 +16,7 @@ use limbwise_math::{
     modulus::Modulus,
     sampling::{GaussianTable, Seed, Stream},
 };
+use limbwise_taint::declassify;
 use std::sync::LazyLock;
 use zeroize::{Zeroize as _, Zeroizing};
 
@@ -58,7 +59,9 @@ impl SecretKey {
     /// A key from another library: N coefficients in {−1, 0, 1}. `None` for any other coefficient.
     #[must_use]
     pub fn from_coefficients(params: &Params, coefficients: Zeroizing<Vec<i64>>) -> Option<Self> {
-        let fits = coefficients.len() == params.ring().n() && coefficients.iter().all(|c| c.abs() <= 1);
+        // All are looked at, and the answer is public: whoever calls learns it.
+        let small = declassify(coefficients.iter().fold(true, |small, c| small & (c.abs() <= 1)));
+        let fits = small && coefficients.len() == params.ring().n();
         fits.then(|| Self { coefficients: LazyLock::new(Box::new(move || coefficients)) })
     }
 
@@ -73,7 +76,7 @@ impl SecretKey {
         let mut hasher = blake3::Hasher::new_derive_key("limbwise 2026-11-22 identity of a CKKS or BGV key set");
         let hash = hasher.update(&fingerprint(params).0).update(&bytes).finalize();
         hasher.zeroize();
-        Fingerprint(*hash.as_bytes())
+        Fingerprint(declassify(*hash.as_bytes())) // stands in every file of the key set
     }
 
     /// The N coefficients in {−1, 0, 1}.
@@ -212,7 +215,7 @@ impl<'a, D: Device> KeyGenerator<'a, D> {
     /// `−a·s + e` and a over a basis, and the publishable seed of a.
     fn encryption_of_zero(&self, secret: &D::Poly, shape: &Shape, label: &str) -> (D::Poly, D::Poly, Seed) {
         let dev = self.dev;
-        let seed = self.seed.derive("public").derive(label);
+        let seed = declassify(self.seed.derive("public").derive(label)); // stands in the key in the place of a
         let a = dev.expand_seed(shape, Role::Temporary, &seed);
         let mut b = dev.neg(dev.mul(&a, secret));
         let error = gaussian(self.params, 1, self.seed.derive(&format!("error of {label}")));

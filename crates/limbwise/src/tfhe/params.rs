@@ -251,15 +251,17 @@ impl TfheParams {
 
     /// Encodes half of an integer.
     pub(crate) fn encode_half(&self, doubled: i64) -> u64 {
-        let (q, space) = (i128::from(self.modulus().value()), 4 * i128::from(self.space()));
-        let scaled = (2 * i128::from(doubled) * q + space).div_euclid(2 * space);
-        u64::try_from(scaled.rem_euclid(q)).expect("below q")
+        // The space is a power of two, so the division is a shift: one of 128 bits is a function with branches, and the
+        // message is secret.
+        let (q, log_space) = (self.modulus(), 2 + self.space().trailing_zeros());
+        let scaled = (2 * i128::from(doubled) * i128::from(q.value()) + (1 << log_space)) >> (log_space + 1);
+        q.from_i128(scaled)
     }
 
     /// The message nearest to a phase, modulo twice the message space, so with the padding bit.
     #[must_use]
     pub fn decode(&self, phase: u64) -> u64 {
-        limbwise_math::gadget::mod_switch(phase, self.modulus().value(), 2 * self.space())
+        limbwise_math::gadget::nearest_of(phase, self.modulus().value(), 1 + self.space().trailing_zeros())
     }
 
     /// Shape of a batch of polynomials.

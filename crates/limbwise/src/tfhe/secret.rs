@@ -17,6 +17,7 @@ use limbwise_math::{
     modulus::Modulus,
     sampling::{Gaussian, Seed, Stream},
 };
+use limbwise_taint::declassify;
 use std::sync::Mutex;
 use zeroize::{Zeroize as _, Zeroizing};
 
@@ -69,7 +70,8 @@ impl ClientKey {
         };
         let l = params.literal();
         let (narrow, wide) = (bits("narrow", l.lwe_dimension), bits("wide", l.big_dimension()));
-        let tag = KeyTag(Stream::new(&seed.derive("tag"), b"tfhe key tag").next_word());
+        // Public: the name of the key, in every ciphertext.
+        let tag = KeyTag(declassify(Stream::new(&seed.derive("tag"), b"tfhe key tag").next_word()));
         Self { params: params.clone(), tag, narrow, wide, seed }
     }
 
@@ -108,7 +110,7 @@ impl ClientKey {
         let mut hasher = blake3::Hasher::new_derive_key("limbwise 2026-11-22 identity of a TFHE key set");
         let hash = hasher.update(&tfhe_fingerprint(&self.params).0).update(&self.seed.0).finalize();
         hasher.zeroize();
-        Fingerprint(*hash.as_bytes())
+        Fingerprint(declassify(*hash.as_bytes())) // stands in every file of the key set
     }
 
     /// Encrypts messages, one per ciphertext of the batch.
@@ -135,7 +137,7 @@ impl ClientKey {
         in_space(&self.params, messages)?;
         let q = self.params.modulus();
         let noise = errors(self.params.literal().glwe_sigma, messages.len(), &seed.derive("errors"));
-        let uniform = seed.derive("public");
+        let uniform = declassify(seed.derive("public")); // expands to the masks, which are in the ciphertexts
         let lwe = dev.upload_lwe(shape(&self.params, messages.len()), Role::Ciphertext, &|entry, words| {
             let (body, mask) = words.split_last_mut().expect("a ciphertext has a body");
             Stream::new(&uniform, &(entry as u64).to_le_bytes()).uniform(q, mask);
@@ -163,17 +165,16 @@ impl ClientKey {
     /// The errors of [`Self::phases`]; [`TfheError::Decrypted`] for a phase that is no message.
     pub fn decrypt<D: HostRead>(&self, dev: &D, a: &Ciphertext<D>) -> Result<Vec<u64>> {
         let most = self.params.space() - 1;
-        let message = |phase| match self.params.decode(phase) {
-            message if message <= most => Ok(message),
-            _ => Err(TfheError::Decrypted { most }.into()),
-        };
-        self.phases(dev, a)?.into_iter().map(message).collect()
+        let messages: Vec<u64> = self.phases(dev, a)?.into_iter().map(|phase| self.params.decode(phase)).collect();
+        // Whether all are messages is public: whoever decrypts learns it.
+        let within = declassify(messages.iter().fold(true, |within, &message| within & (message <= most)));
+        if within { Ok(messages) } else { Err(TfheError::Decrypted { most }.into()) }
     }
 
     /// Makes the server's keys on a device, which drops the secret afterwards.
     #[must_use]
     pub fn bootstrap_keys<D: Device>(&self, dev: &D) -> BootstrapKeys<D> {
-        let seed = self.seed.derive("public keys");
+        let seed = declassify(self.seed.derive("public keys")); // stands in the keys in the place of masks
         let keys = BootstrapKeys {
             params: self.params.clone(),
             tag: self.tag,
@@ -252,7 +253,7 @@ impl ClientKey {
             let log_sigma = l.glwe_sigma.log2() - log_modulus;
             return Err(ParamsError::InsecureBinary { key: "public", dimension: n, log_sigma, wanted }.into());
         }
-        let (shape, seed) = (self.params.shape(1, Domain::Eval), self.seed.derive("public key"));
+        let (shape, seed) = (self.params.shape(1, Domain::Eval), declassify(self.seed.derive("public key"))); // expands to the masks
         let secret = self.upload_components(dev);
         let masks = |c| seed.derive(&format!("mask {c}"));
         let noise = self.seed.derive("errors of the public key");
@@ -289,10 +290,12 @@ pub(crate) fn switch_bodies(
 
 fn in_space(params: &TfheParams, messages: &[u64]) -> Result<()> {
     let most = params.space() - 1;
-    match messages.iter().find(|&&m| m > most) {
-        Some(&got) => Err(TfheError::Message { got, most }.into()),
-        None => Ok(()),
+    // Whether all fit is public: whoever encrypts learns it. What does not fit stands in the error.
+    if declassify(messages.iter().fold(true, |within, &m| within & (m <= most))) {
+        return Ok(());
     }
+    let got = messages.iter().copied().find(|&m| m > most).unwrap_or(most);
+    Err(TfheError::Message { got, most }.into())
 }
 
 impl<D: Device> PublicKey<D> {

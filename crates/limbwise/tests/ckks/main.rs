@@ -5,6 +5,8 @@ mod bootstrap;
 #[cfg(test)]
 mod bootstrap_presets;
 #[cfg(test)]
+mod bootstrap_range;
+#[cfg(test)]
 mod bridge;
 #[cfg(test)]
 mod common;

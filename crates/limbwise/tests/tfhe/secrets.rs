@@ -1,108 +1,13 @@
-//! Secrets of this process: what is left of a key in its memory, and whether times depend on what is secret.
+//! Secrets of this process: whether times depend on what is secret. What is left of them in memory:
+//! `crates/fuzz/tests/trust/memory.rs`.
 
-use crate::common::{Session, cpu, small};
-use limbwise::{
-    params::{Insecure, Params, ParamsLiteral},
-    rlwe::SecretKey,
-    tfhe::{ClientKey, TfheParams},
-};
+use crate::common::{Session, small};
+use limbwise::tfhe::ClientKey;
 use limbwise_math::sampling::{Gaussian, GaussianTable, Seed, Stream};
 use std::{
     hint::black_box,
     time::{Duration, Instant},
 };
-use zeroize::Zeroizing;
-
-/// Numbers of a secret that are looked for together: their chance in other memory is 2^−48 or less a place.
-const LETTERS: usize = 48;
-/// What numbers are hidden under, so that the pattern itself is not what is found.
-const HIDDEN: i64 = 0x5a;
-
-/// The first numbers of a secret from one on that is not 0, hidden: most memory is zeros.
-fn hidden(numbers: &[i64]) -> Vec<i64> {
-    let start = numbers.iter().position(|&x| x != 0).unwrap();
-    numbers[start..start + LETTERS].iter().map(|x| x ^ HIDDEN).collect()
-}
-
-/// How a number may lie in memory.
-const WIDTHS: [usize; 3] = [1, 4, 8];
-
-/// Whether the numbers lie here, one each `width` bytes.
-fn lies_here(memory: &[u8], at: usize, width: usize, hidden: &[i64]) -> bool {
-    hidden.iter().enumerate().all(|(i, number)| {
-        let wanted = (number ^ HIDDEN).to_le_bytes();
-        memory.get(at + i * width..at + (i + 1) * width).is_some_and(|bytes| bytes == &wanted[..width])
-    })
-}
-
-/// How often a secret lies in the writable memory of this process, in any width.
-#[cfg(target_os = "linux")]
-fn copies(hidden: &[i64]) -> usize {
-    use std::os::unix::fs::FileExt as _;
-    const STEP: usize = 1 << 20;
-    const OVERLAP: usize = 8 * LETTERS;
-    let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
-    let memory = std::fs::File::open("/proc/self/mem").unwrap();
-    // What is read is a copy of what is looked for: its own place is left out.
-    let mut buffer = vec![0; STEP + OVERLAP];
-    let own = buffer.as_ptr() as usize..buffer.as_ptr() as usize + buffer.len();
-    let mut found = 0;
-    for line in maps.lines().filter(|line| line.split(' ').nth(1).is_some_and(|mode| mode.starts_with("rw"))) {
-        let (from, to) = line.split(' ').next().unwrap().split_once('-').unwrap();
-        let [from, to] = [from, to].map(|digits| usize::from_str_radix(digits, 16).unwrap());
-        let mut at = from;
-        while at < to {
-            let length = (STEP + OVERLAP).min(to - at);
-            let end = if at < own.start { at.saturating_add(length).min(own.start) } else { at + length };
-            if own.contains(&at) {
-                at = own.end;
-                continue;
-            }
-            let part = &mut buffer[..end - at];
-            if memory.read_exact_at(part, at as u64).is_ok() {
-                // A place in the overlap is counted with the next part.
-                let places = part.len().min(if end == to || end == own.start { part.len() } else { STEP });
-                let first = (hidden[0] ^ HIDDEN).to_le_bytes()[0];
-                for (i, _) in part[..places].iter().enumerate().filter(|&(_, &byte)| byte == first) {
-                    found += WIDTHS.iter().filter(|&&width| lies_here(part, i, width, hidden)).count();
-                }
-            }
-            at += if end == to || end == own.start { end - at } else { STEP };
-        }
-    }
-    buffer.fill(0);
-    found
-}
-
-#[test]
-#[cfg(target_os = "linux")]
-fn nothing_of_a_key_is_left_in_memory() {
-    // RLWE: made, used on the device, dropped.
-    let mut literal = ParamsLiteral::chain(11, 40, 30, 2, (40, 2), 2);
-    literal.insecure = Some(Insecure { reason: "a test of memory".into() });
-    let params = Params::new(&literal).unwrap();
-    let mut numbers = Zeroizing::new(vec![0; 1 << 11]);
-    Stream::new(&Seed::from_os().unwrap(), b"a test of memory").ternary(&mut numbers);
-    let pattern = hidden(&numbers);
-    let dev = cpu();
-    let key = SecretKey::from_coefficients(&params, numbers).unwrap();
-    assert!(copies(&pattern) > 0, "a key that is there is found");
-    let generator = limbwise::rlwe::KeyGenerator::new(&dev, &params, &key).unwrap();
-    drop((generator.public_key(), generator));
-    drop(key);
-    assert_eq!(copies(&pattern), 0, "copies of a dropped RLWE key");
-
-    // TFHE: both keys, made from a seed, used for keys and encryption, dropped.
-    let tfhe = TfheParams::new(&small(2, 1)).unwrap();
-    let client = ClientKey::from_seed(&tfhe, Seed::from_os().unwrap());
-    let narrow = hidden(client.small_bits());
-    assert!(copies(&narrow) > 0, "a key that is there is found");
-    let bootstrap = client.bootstrap_keys(&dev);
-    let encrypted = client.encrypt(&dev, &[1, 2, 3]).unwrap();
-    assert_eq!(client.decrypt(&dev, &encrypted).unwrap(), [1, 2, 3]);
-    drop((client, bootstrap));
-    assert_eq!(copies(&narrow), 0, "copies of a dropped TFHE key");
-}
 
 /// Welch's t of two sets of times, without their slowest tenth: interrupts say nothing of secrets.
 fn welch(times: [Vec<f64>; 2]) -> f64 {

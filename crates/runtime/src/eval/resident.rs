@@ -6,7 +6,7 @@ use crate::{
     clock::{Clock, Step, evaluation_seconds},
     error::{Error, Result},
     parts::{Answer, Asker, Files, Part, PartDone, Ready, Request, sum_files},
-    places::{Existing, ciphertexts},
+    places::{Existing, Vacant, ciphertexts},
     prepared::Stock,
     scheme::Piped,
     server::Server,
@@ -98,6 +98,7 @@ impl<P: Program<Scheme: Piped>> Asked<'_, '_, P> {
         counted(self.program, job.inputs.len())?;
         let mut quiet = |_| ();
         let (dev, mut clock) = (self.server.device(), Clock::new(&mut quiet));
+        let _place = Vacant::before(job.results);
         let mut opened = Opened::of(dev, self.program, Readable { files: self.files, held: None }, job, &mut clock)?;
         let results = opened.evaluate(self.server, self.keys, self.limits.stop, &mut clock);
         let results = opened.settled(results)?;

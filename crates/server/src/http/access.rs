@@ -29,6 +29,7 @@ use utoipa::{
         security::{Http, HttpAuthScheme, SecurityScheme},
     },
 };
+use zeroize::Zeroizing;
 
 #[derive(Clone, Debug)]
 pub struct Access(Kind);
@@ -64,13 +65,15 @@ impl Access {
     /// [`StartError::Token`].
     pub fn from_file(path: &Path) -> Result<Self, StartError> {
         let wrong = |cause: String| StartError::Token { path: path.to_owned(), cause };
-        let mut text = String::new();
+        // With room for all of it, so that no part of it stays behind in memory that was given back.
+        let mut text = Zeroizing::new(String::new());
         let mut read = || {
             let file = fs::File::open(path)?;
             others_may_read(&file, path)?;
             if file.metadata()?.len() > MOST_BYTES {
                 return Err(io::Error::other(format!("more than {MOST_BYTES} bytes; wanted a line for each client")));
             }
+            text.reserve_exact(usize::try_from(file.metadata()?.len() + 1).unwrap_or(0));
             file.take(MOST_BYTES).read_to_string(&mut text)
         };
         read().map_err(|e| wrong(format!("cannot read the token: {e}")))?;

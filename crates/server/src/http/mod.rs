@@ -1,8 +1,8 @@
 //! The routes: HTTP/1.1 with JSON, described by OpenAPI from the same code.
 //!
 //! Read in this order: [`problem`] (error responses), [`access`] (authorization), `guard` (middleware of every
-//! request), `extract` (strict bodies and names), `uploads`, `files`, `jobs`, `about`, `page` (the routes), [`tls`] and
-//! `listen` (connections, shutdown).
+//! request), `extract` (strict bodies and names), `uploads`, `files`, `jobs`, `about`, `page` (the routes), [`tls`], `pem` (its
+//! key) and `listen` (connections, shutdown).
 
 pub mod access;
 pub mod problem;
@@ -14,6 +14,7 @@ mod guard;
 mod jobs;
 mod listen;
 mod page;
+mod pem;
 pub mod tls;
 mod uploads;
 

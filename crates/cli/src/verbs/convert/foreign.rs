@@ -9,7 +9,7 @@ use limbwise::{
 use limbwise_runtime::{
     AnyDevice,
     exchange::foreign::{Binding, Content, ForeignError, compare, lattigo, openfhe::Document, openfhe_write},
-    places::read_up_to,
+    places::{read_secret, read_up_to},
 };
 use std::path::Path;
 
@@ -26,7 +26,7 @@ pub(super) fn is_theirs(path: &Path) -> bool {
 
 /// What a file of theirs holds.
 pub(super) fn content(path: &Path, params: &Params) -> anyhow::Result<Content> {
-    let bytes = read_up_to(path, MOST_BYTES)?;
+    let bytes = read_secret(path, MOST_BYTES)?; // it may be a secret key
     let read = match ends(path) {
         "json" => Document::parse(&bytes).and_then(|document| document.content()),
         _ => lattigo::read(&bytes, params),

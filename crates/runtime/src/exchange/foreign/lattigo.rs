@@ -191,10 +191,14 @@ impl<'a> Cursor<'a> {
             let wanted = || format!("a residue of {}", q.value());
             let canonical = (x < q.value()).then_some(x);
             let x = canonical.ok_or_else(|| ForeignError::field(format!("byte {}", begin + 8 * i), x, wanted()))?;
-            Ok(if form.montgomery { q.mul(x, back) } else { x })
+            Ok::<_, ForeignError>(if form.montgomery { q.mul(x, back) } else { x })
         };
-        let words = bytes.as_chunks::<8>().0.iter().enumerate().map(word).collect::<Result<_, ForeignError>>()?;
-        Ok(Limb { modulus: q.value(), root: None, words })
+        // With room for all: what grows leaves its old place unwiped.
+        let mut limb = Limb { modulus: q.value(), root: None, words: Vec::with_capacity(n) };
+        for one in bytes.as_chunks::<8>().0.iter().enumerate() {
+            limb.words.push(word(one)?);
+        }
+        Ok(limb)
     }
 
     fn over_q(&mut self, words: Words) -> Result<Polynomial, ForeignError> {

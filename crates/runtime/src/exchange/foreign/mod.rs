@@ -13,6 +13,7 @@ pub mod openfhe;
 pub mod openfhe_write;
 mod ordered;
 pub mod parts;
+mod wiped;
 
 pub use error::ForeignError;
 pub use parts::{Binding, Chain, Content, ForeignCiphertext, ForeignKey, Form, Limb, Polynomial};

@@ -9,6 +9,7 @@
 use super::{
     error::ForeignError,
     parts::{Chain, Content, ForeignCiphertext, ForeignKey, Form, Limb, Polynomial, RINGS},
+    wiped::Wiped,
 };
 use limbwise::params::Secret;
 use limbwise_math::{modulus::Modulus, prime};
@@ -73,9 +74,9 @@ impl<'a> At<'a> {
     }
 }
 
-/// A file as a tree, and its shared objects.
+/// A file as a tree, and its shared objects. Its numbers are overwritten when it is dropped: they may be a secret key.
 pub struct Document {
-    pub(super) root: Value,
+    pub(super) root: Wiped,
 }
 
 /// The primes of a ring with its root.
@@ -93,7 +94,7 @@ impl Document {
     /// [`ForeignError::Format`] with line and column for what is no JSON.
     pub fn parse(bytes: &[u8]) -> Result<Self, ForeignError> {
         let wrong = |e: serde_json::Error| ForeignError::Format { format: "JSON of OpenFHE", got: e.to_string() };
-        Ok(Self { root: serde_json::from_slice(bytes).map_err(wrong)? })
+        Ok(Self { root: Wiped::parse(bytes).map_err(wrong)? })
     }
 
     /// Whether these are parameters of Lattigo, which are JSON as well.
@@ -376,12 +377,15 @@ impl<'a> Shared<'a> {
             }
             let items = values.value.as_array().filter(|items| items.len() == prime.n);
             let items = items.ok_or_else(|| values.wrong(format!("{} numbers (N)", prime.n)))?;
-            let word = |(i, item): (usize, &'a Value)| {
+            // With room for all: what grows leaves its old place unwiped.
+            let words = Vec::with_capacity(items.len());
+            let mut limb = Limb { modulus: prime.modulus, root: Some(prime.root), words };
+            for (i, item) in items.iter().enumerate() {
                 let residue = item.as_u64().filter(|&x| x < prime.modulus);
-                residue.ok_or_else(|| values.step(i, item).wrong(format!("a residue of {}", prime.modulus)))
-            };
-            let words = items.iter().enumerate().map(word).collect::<Result<_, _>>()?;
-            Ok(Limb { modulus: prime.modulus, root: Some(prime.root), words })
+                let wrong = || values.step(i, item).wrong(format!("a residue of {}", prime.modulus));
+                limb.words.push(residue.ok_or_else(wrong)?);
+            }
+            Ok(limb)
         };
         let limbs: Vec<Limb> = at.get("v")?.list(MOST_LIMBS)?.into_iter().map(limb).collect::<Result<_, _>>()?;
         match limbs.first() {

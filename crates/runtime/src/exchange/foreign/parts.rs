@@ -16,6 +16,7 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     rc::Rc,
 };
+use zeroize::{Zeroize as _, Zeroizing};
 
 /// log₂ of the ring degrees that are read.
 pub(super) const RINGS: std::ops::RangeInclusive<u32> = 1..=17;
@@ -35,6 +36,13 @@ pub struct Limb {
     /// The root of the order 2N at whose powers the values are; `None` for the one of the least primitive root.
     pub root: Option<u64>,
     pub words: Vec<u64>,
+}
+
+impl Drop for Limb {
+    /// The words may be those of a secret key.
+    fn drop(&mut self) {
+        self.words.zeroize();
+    }
 }
 
 /// A polynomial, with its place in its file for messages.
@@ -218,7 +226,7 @@ impl<'a> Binding<'a> {
         basis: Basis,
         role: Role,
     ) -> Result<D::Poly, ForeignError> {
-        let (words, n) = (self.words(poly, basis)?, self.params.ring().n());
+        let (words, n) = (Zeroizing::new(self.words(poly, basis)?), self.params.ring().n());
         let shape = Shape::eval(self.params.ring(), basis);
         let write = |at: limbwise_device::RowAt, row: &mut [u64]| {
             // Rows are of the basis.
@@ -334,7 +342,6 @@ impl<'a> Binding<'a> {
         dev: &D,
         poly: &Polynomial,
     ) -> Result<limbwise::rlwe::SecretKey, ForeignError> {
-        use zeroize::Zeroizing;
         let params = self.params;
         let chain = params.basis(params.top_level());
         let basis = if poly.limbs.len() == chain.len() { chain } else { chain | params.special() };
