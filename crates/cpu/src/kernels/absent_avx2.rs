@@ -40,7 +40,7 @@ pub(crate) fn sweep(
     match token.0 {}
 }
 
-pub(crate) fn peak_pairs(token: Token, _rounds: u64) -> u64 {
+pub(crate) fn peak_fma(token: Token, _rounds: u64) -> u64 {
     match token.0 {}
 }
 

@@ -20,7 +20,7 @@ mod word;
 pub(crate) use convert::{prepare, sweep};
 pub(crate) use limb::limb;
 pub(crate) use short::{ShortConversion, lift};
-pub(crate) use vector::{peak_pairs, wrapping_sums};
+pub(crate) use vector::{peak_fma, wrapping_sums};
 
 /// Proof that this CPU has AVX2 and FMA. Only [`Token::detect`] makes one.
 #[derive(Clone, Copy, Debug)]
