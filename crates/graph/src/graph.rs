@@ -24,6 +24,7 @@ pub(crate) const LWE: u32 = 1 << 31;
 
 impl ShapeId {
     /// Index among the LWE shapes; `None` for a polynomial.
+    #[inline]
     pub(crate) fn lwe_index(self) -> Option<usize> {
         (self.0 & LWE != 0).then_some((self.0 & !LWE) as usize)
     }
@@ -31,6 +32,7 @@ impl ShapeId {
 
 impl NodeId {
     /// Position in program order.
+    #[inline]
     #[must_use]
     pub fn index(self) -> usize {
         self.0 as usize
@@ -42,6 +44,7 @@ impl RegionId {
     pub const ROOT: Self = Self(0);
 
     /// Index in the list of regions.
+    #[inline]
     #[must_use]
     pub fn index(self) -> usize {
         self.0 as usize
@@ -93,6 +96,7 @@ impl Node {
     }
 
     /// Shape of the value.
+    #[inline]
     #[must_use]
     pub fn shape(&self) -> ShapeId {
         self.shape
@@ -125,12 +129,14 @@ impl Node {
     }
 
     /// Whether the sources of a base conversion are already scaled, as in a program split limb by limb.
+    #[inline]
     #[must_use]
     pub fn is_scaled(&self) -> bool {
         self.op == Op::BasisConvert && self.attribute != 0
     }
 
     /// First batch entry of a split.
+    #[inline]
     #[must_use]
     pub fn split_from(&self) -> Option<u32> {
         (self.op == Op::Split).then_some(self.attribute)
@@ -252,6 +258,7 @@ impl Graph {
     }
 
     /// Nodes in program order.
+    #[inline]
     #[must_use]
     pub fn nodes(&self) -> &[Node] {
         &self.nodes
@@ -295,18 +302,21 @@ impl Graph {
     }
 
     /// Size of a node's value in bytes.
+    #[inline]
     #[must_use]
     pub fn value_bytes(&self, id: NodeId) -> u64 {
         self.lwe_shape(id).map_or_else(|| self.shape(id).bytes(), LweShape::bytes)
     }
 
     /// All distinct shapes.
+    #[inline]
     #[must_use]
     pub fn shapes(&self) -> &[Shape] {
         &self.shapes
     }
 
     /// All regions; a parent comes before its children.
+    #[inline]
     #[must_use]
     pub fn regions(&self) -> &[RegionInfo] {
         &self.regions

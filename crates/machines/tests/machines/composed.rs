@@ -97,9 +97,9 @@ fn a_broadcast_sends_sources_alone() {
         let at = schedule.program.units.iter().position(|unit| *unit == "exchange").unwrap();
         (schedule.busy()[at], schedule.ticks())
     };
-    let limbs = 4 * 6 + 2 * 6;
+    let limbs: u64 = 4 * 6 + 2 * 6;
     let (busy, _) = run("broadcast");
-    assert_eq!(busy, 6 * (u64::from(limbs) / 6 * (8 << 16) * 3).div_ceil(4 * 2000));
+    assert_eq!(busy, 6 * (limbs / 6 * (8 << 16) * 3).div_ceil(4 * 2000));
     assert!(busy < run("alternating").0 && busy < run("limb-wise").0);
 }
 

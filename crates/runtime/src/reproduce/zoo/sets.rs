@@ -91,7 +91,7 @@ mod tests {
             let widest = set.ring().moduli().iter().map(|q| q.bits()).max();
             assert!(widest.is_some_and(|bits| u64::from(bits) <= word_bits), "{machine}: {widest:?}");
         }
-        let boot = of("bts", 64).unwrap().bootstrapping().unwrap();
-        assert_eq!(39 - boot.levels, 19);
+        let bts = of("bts", 64).unwrap();
+        assert_eq!(39 - bts.bootstrapping().unwrap().levels, 19);
     }
 }
