@@ -402,7 +402,7 @@ def disturb(serving: Serving, until: float, every: float, chance: random.Random)
 def flat(memory: list[tuple[float, int]], begin: float, defects: list[str]) -> dict[str, int]:
     """Memory without kills: the middle half of the samples against the last quarter, by their medians."""
     seen = [resident for at, resident in memory if at >= begin]
-    if len(seen) < 8:
+    if len(seen) < 30:  # a minute and a half of load: before, what is kept on purpose still grows
         return {}
     quarter = len(seen) // 4
     before, after = statistics.median(seen[quarter : 3 * quarter]), statistics.median(seen[3 * quarter :])

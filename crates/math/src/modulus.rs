@@ -242,7 +242,8 @@ impl Integers {
     #[must_use]
     #[expect(clippy::cast_possible_truncation, reason = "the magnitude is looked at first")]
     pub fn nearest(values: &[f64], scale: f64) -> Self {
-        let largest = values.iter().fold(0.0f64, |most, x| most.max(x.abs())) * scale;
+        // As integers, which order finite floats of one sign the same: a largest float is found with a branch on NaN.
+        let largest = f64::from_bits(values.iter().fold(0, |most, x| most.max(x.abs().to_bits()))) * scale;
         // Public: whether the scale and the largest value together pass 62 bits, which both are known for.
         if declassify(largest < 2f64.powi(62)) {
             return Self::Narrow(values.iter().map(|x| half_away(x * scale) as i64).collect());

@@ -181,7 +181,8 @@ impl Reconstruction {
             .scan(1.0, |w, q| {
                 let before = *w;
                 *w *= to_f64(q.value());
-                Some(before)
+                // Not infinite: a digit that is 0 then gives 0 without a branch on it.
+                Some(before.min(f64::MAX))
             })
             .collect();
         let mut this = Self { primes: primes.to_vec(), inverses, products, weights, half: Vec::new() };
@@ -245,7 +246,8 @@ impl Reconstruction {
         }
     }
 
-    /// The centered integer, rounded to a float. Exact up to 53 bits; no branch depends on the residues.
+    /// The centered integer, rounded to a float. Exact up to 53 bits, and no more than a size from 2^1023 on; no branch
+    /// depends on the residues.
     ///
     /// # Panics
     /// If the number of residues is not that of primes.
@@ -263,9 +265,7 @@ impl Reconstruction {
             .zip(&self.weights)
             .map(|((&p, &m), &w)| {
                 let digit = p ^ (mask & (p ^ m));
-                // The weight may be infinite above 2^1023: a digit that is 0 gives 0 all the same, without a branch.
-                let counts = 0u64.wrapping_sub(u64::from(digit != 0));
-                f64::from_bits((to_f64(digit) * w).to_bits() & counts)
+                to_f64(digit) * w
             })
             .sum();
         let sign = 1.0 - 2.0 * to_f64(negative);

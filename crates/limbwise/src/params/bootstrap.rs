@@ -146,10 +146,11 @@ impl Bootstrapping {
     /// log₂ of the probability that a bootstrapping of `slots` slots exceeds EvalMod's range in some coefficient, by
     /// the union bound.
     ///
-    /// The multiple of q₀ is the rounded sum of the secret's nonzero coefficients, each times a uniform variable, plus
-    /// one more. The series is fitted up to K − 1, so a sum that rounds to K fails: the tail starts at K − ½. The
-    /// result is exact for a fixed weight. For a uniform secret it is Chernoff's bound at a weight six deviations above
-    /// the mean.
+    /// The multiple of q₀ is the rounded sum of the secret's nonzero coefficients, each times a uniform variable. The
+    /// series is fitted up to K − 1, so a sum that rounds to K fails: the tail starts at K − ½. The result is a bound: it
+    /// is that of one variable more, which covers messages that are not small beside q₀. Sampled at short ranges, failures
+    /// are as frequent as the sum without it says (`tests/ckks/bootstrap_range.rs`). For a uniform secret it is Chernoff's
+    /// bound at a weight six deviations above the mean.
     /// Source: \[BTH22\]; Differs: counts from K − ½, the source from K.
     #[must_use]
     pub fn log2_failure(&self, slots: usize) -> f64 {
