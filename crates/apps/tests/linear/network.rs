@@ -14,6 +14,7 @@ use limbwise_apps::{
     linear::layer::Model,
     network::{Inference, Network, Planned, calibration, client::NetworkClient, import, skeleton::Operation},
     registry::Described,
+    way::Arrangement,
 };
 use std::{
     path::{Path, PathBuf},
@@ -24,8 +25,8 @@ fn file(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)
 }
 
-fn network() -> Network {
-    import::load(&file("small.onnx")).unwrap()
+fn network() -> Arc<Network> {
+    Arc::new(import::load(&file("small.onnx")).unwrap())
 }
 
 fn rows(name: &str, size: usize) -> Vec<Vec<f64>> {
@@ -45,7 +46,9 @@ fn inference(network: &Network, error: f64) -> Inference {
         ranges: calibration::ranges(network, &rows("small_x.npy", 128)[1..]).unwrap(),
         margin: 2.0,
         error,
+        sign: None,
         samples: 1,
+        arrangement: Arrangement::default(),
         strategy: Strategy::DoubleHoisted { babies: 0 },
         plaintexts: PlaintextForm::OnTheFly,
         bootstrapping: None,
@@ -111,7 +114,7 @@ fn a_description_is_enough_for_both_sides() {
     let described = Description::new::<Ckks>("small", program.params(), KeyForm::Stored, workload);
     let read = Description::parse(&described.to_bytes()).unwrap();
     assert_eq!(read, described);
-    let graph = Some(Arc::new(network()));
+    let graph = Some(network());
     let AnyProgram::Ckks(server) = read.program(&Model { graph, ..Model::default() }).unwrap() else { panic!("slots") };
     let AnyProgram::Ckks(client) = read.stand_in().unwrap() else { panic!("slots") };
     let rotations = |model: limbwise::scheme::Maps<'_>| -> Vec<_> {
