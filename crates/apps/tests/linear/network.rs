@@ -12,9 +12,12 @@ use limbwise_apps::{
     AnyProgram, Client as _, Description, Program as _,
     data::load_array,
     linear::layer::Model,
-    network::{Inference, Network, Planned, calibration, client::NetworkClient, import, skeleton::Operation},
+    network::{
+        Inference, Network, Planned, calibration, client::NetworkClient, import, options::NetworkArgs, skeleton::Operation,
+    },
     registry::Described,
-    way::Arrangement,
+    way::{Arrangement, Way},
+    workload::Workload,
 };
 use std::{
     path::{Path, PathBuf},
@@ -55,11 +58,12 @@ fn inference(network: &Network, error: f64) -> Inference {
     }
 }
 
-/// Both sides for the first sample.
+/// Both sides for the first samples.
 fn sides(params: &Params, inference: Inference) -> (Planned, NetworkClient) {
     let program = Planned::new(params, inference, &network()).unwrap();
-    let samples = rows("small_x.npy", 128)[..1].to_vec();
-    let client = NetworkClient::new(&program, &network(), samples, vec![0]).unwrap();
+    let samples = rows("small_x.npy", 128)[..program.inference().samples].to_vec();
+    let labels = vec![0; samples.len()];
+    let client = NetworkClient::new(&program, &network(), samples, labels).unwrap();
     (program, client)
 }
 
@@ -93,6 +97,49 @@ fn a_network_decrypts_to_its_polynomial_twin() {
     assert_eq!(conclusion.details["same_class_as_clear"], 1);
     let off = conclusion.details["output_error"]["encrypted_to_clear"].as_f64().unwrap();
     assert!(off < 0.05 && off > 1e-9, "{off}");
+}
+
+#[test]
+fn samples_take_turns_or_have_a_slot_each() {
+    let of = |samples, arrangement| {
+        let ranges = calibration::ranges(&network(), &rows("small_x.npy", 128)).unwrap();
+        Inference { ranges, samples, arrangement, ..inference(&network(), 0.02) }
+    };
+    // Two in turns and a gap; a slot each.
+    let cases =
+        [(3, Arrangement::Turns(2), 2, 128 * 2), (3, Arrangement::Slots, 128, 4), (2, Arrangement::Turns(4), 1, 128 * 4)];
+    for (samples, arrangement, batch, slots) in cases {
+        let (program, client) = sides(&leveled(15), of(samples, arrangement));
+        let input = &program.inputs()[0];
+        assert_eq!((input.batch, input.packing.slots), (batch, slots), "{arrangement:?}");
+        let (results, predicted) = session(&program, &client);
+        let conclusion = client.conclude(&results);
+        let got = conclusion.found.precision.mean;
+        assert!(got > 12.0 && got > predicted - 4.0, "{arrangement:?}: {got:.1} bits, {predicted:.1} expected");
+        assert!(conclusion.warnings.is_empty(), "{:?}", conclusion.warnings);
+        let scores = program.arrays(&results);
+        assert_eq!(scores[0].shape, [samples, 3]);
+        // Samples differ, and stand where they were put.
+        for (sample, wanted) in scores[0].values.chunks_exact(3).zip(rows("small_y.npy", 3)) {
+            assert!(sample.iter().zip(&wanted).all(|(z, y)| (z.re - y).abs() < 0.15), "{sample:?} {wanted:?}");
+        }
+        assert_eq!(program.model().maps.is_empty(), arrangement == Arrangement::Slots, "{arrangement:?}");
+    }
+}
+
+#[test]
+fn a_way_moves_both_sides_to_another_arrangement() {
+    let way = Way { samples: Some(Arrangement::Slots), ..Way::of_keys(KeyForm::Stored) };
+    let apart = Inference { samples: 3, ..inference(&network(), 0.02) };
+    let ranges = calibration::ranges(&network(), &rows("small_x.npy", 128)).unwrap();
+    let (program, client) = sides(&leveled(15), Inference { ranges, ..apart });
+    assert_eq!(client.values(0).len(), 3);
+    let (moved, their) = (program.in_way(way), client.in_way(way).unwrap());
+    assert_eq!((moved.inputs()[0].batch, their.values(0).len(), their.values(0)[0].len()), (128, 128, 4));
+    assert!(client.in_way(Way::of_keys(KeyForm::Stored)).is_none());
+    let mut described = program.inference().clone();
+    <NetworkArgs as Workload>::in_way(&mut described, way);
+    assert_eq!(&described, moved.inference(), "the description says how samples lie");
 }
 
 #[test]
