@@ -147,9 +147,8 @@ impl<D: Device> Course<'_, '_, D> {
                     }
                 }
                 Packed::Matrix(matrix) => {
-                    // Sums at the level above: the division to this one takes the weights' unit with it.
                     let x = auto.scale_to(&operand[0], 1.0, level + 1)?;
-                    add(0, auto.scale_to(&auto.eval.matrix_product(&x, matrix, WEIGHT_UNIT)?, 1.0, level)?)?;
+                    add(0, self.without_unit(&auto.eval.matrix_product(&x, matrix, WEIGHT_UNIT)?)?)?;
                 }
             }
         }
@@ -162,6 +161,17 @@ impl<D: Device> Course<'_, '_, D> {
             self.with_bias(&sum, bias, ciphertext).map(|sum| sum.bounded_by(1.0))
         });
         each.collect()
+    }
+
+    /// A product with a matrix at the scale of the level below: the division to it takes the weights' unit with it.
+    /// A product of ciphertexts would have a scale like this one's, so nothing here asks whether it is one.
+    fn without_unit(&self, product: &Ciphertext<D>) -> Result<Ciphertext<D>> {
+        let (eval, level) = (&self.auto.eval, product.level);
+        let target = eval.params().scale(level - 1);
+        let constant_scale = target * eval.params().dropped(level) / product.scale;
+        let mut lowered = eval.rescale(&eval.mul_scalar(product, 1.0, constant_scale)?)?;
+        lowered.scale = target; // equal but for the rounding of the constant, which is an error of the values
+        Ok(lowered)
     }
 
     fn with_bias(&self, sum: &Ciphertext<D>, bias: &[Vec<Complex64>], ciphertext: usize) -> Result<Ciphertext<D>> {

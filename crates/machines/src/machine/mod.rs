@@ -189,7 +189,7 @@ pub trait Machine {
     fn region_seconds(&self, graph: &Graph) -> Result<Vec<f64>, MachineError> {
         let graph = self.prepare(graph);
         let ticks = self.schedule(&graph)?.region_ticks(&graph);
-        Ok(ticks.into_iter().map(|ticks| as_f64(ticks) * self.tick_seconds()).collect())
+        Ok(ticks.into_iter().map(|ticks| crate::report::as_f64(ticks) * self.tick_seconds()).collect())
     }
 
     /// Lowers and schedules a program twice: in program order, then in the order in which the first schedule starts its
