@@ -161,9 +161,12 @@ impl Client for NetworkClient {
         let warning = (outside > 0).then(|| {
             format!("{outside} of {} samples have values beyond the calibrated ranges, most in layer {layer}: their results are not to be trusted; calibrate on more data or with a wider --margin", twins.len())
         });
-        // Units of outputs differ; precision is that of numbers in units of the largest.
-        let flat =
-            |rows: &mut dyn Iterator<Item = &Vec<f64>>| rows.flatten().map(|&x| x.into()).collect::<Vec<Complex64>>();
+        // As precision is predicted: in units of each output's range.
+        let units = self.program.units_of_outputs();
+        let flat = |rows: &mut dyn Iterator<Item = &Vec<f64>>| {
+            let row = |row: &Vec<f64>| row.iter().zip(&units).map(|(x, unit)| (x / unit).into()).collect::<Vec<_>>();
+            rows.flat_map(row).collect::<Vec<Complex64>>()
+        };
         let expected = flat(&mut twins.iter().map(|twin| &twin.polynomial));
         let right = |class_of: &dyn Fn(usize) -> usize| {
             count(&|at| class_of(at) == self.labels[at]) as f64 / self.labels.len().max(1) as f64

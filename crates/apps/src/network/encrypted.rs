@@ -144,6 +144,12 @@ impl Planned {
         self.made.steps.iter().filter_map(operand).collect()
     }
 
+    /// The unit of each number of the outputs, one output after another.
+    pub(super) fn units_of_outputs(&self) -> Vec<f64> {
+        let of = |&at: &usize| std::iter::repeat_n(self.made.units[at].half, self.made.layouts[at].size());
+        self.options.network.outputs.iter().flat_map(of).collect()
+    }
+
     /// log₂ of the scale of a value.
     pub fn scale_bits(&self, at: usize) -> f64 {
         self.params.scale(self.made.levels.values[at].made).log2()

@@ -3,16 +3,21 @@
 
 use limbwise::{
     Complex64,
-    ckks::{BootstrapPlan, Ciphertext, Encoder, PlaintextForm, Strategy, decrypt, tensor::Image},
-    params::{BootstrapLiteral, EvalModLiteral, Insecure, Order, Params, ParamsLiteral, PrimeChoice, Sine},
-    rlwe::{DeclaredKeys, KeyForm, KeyGenerator, KeyPlan, KeySet, KeyStore, PublicKey, SecretKey},
+    ckks::{
+        BootstrapPlan, Ciphertext, Encoder, PlaintextForm, Strategy,
+        bootstrap::{HalvesAt, Rotations},
+        decrypt,
+        tensor::Image,
+    },
+    params::{BootstrapLiteral, EvalModLiteral, Insecure, Order, Params, ParamsLiteral, PrimeChoice, Sine, presets::preset},
+    rlwe::{DeclaredKeys, KeyForm, KeyGenerator, KeyPlan, KeySet, KeyStore, PublicKey, SecretKey, key_bytes},
     scheme::{Ckks, Clear, ClientScheme as _, Encoded, Encrypting, Encryption, Keys, Scheme as _, Setup, Shadows},
     supply::Made,
 };
 use limbwise_apps::{
     AnyProgram, Client as _, Description, Evaluation, Journal, Program as _, State,
     linear::{data::generated, layer::Model},
-    network::{Inference, activation::SignChoice},
+    network::{Inference, Planned, activation::SignChoice, calibration::Range},
     registry::{Described, SlotsProgram},
     resnet::{Architecture, Resnet, ResnetClient, Trained, images::Labeled},
     way::Arrangement,
@@ -243,4 +248,52 @@ fn a_description_is_enough_for_both_sides() {
     assert_eq!((server.inputs(), server.results()), (client.inputs(), client.results()));
     assert!(server.model().maps.iter().zip(program.model().maps).all(|((a, _), (b, _))| **a == *b));
     assert!(read.program(&Model::default()).unwrap_err().to_string().contains("--weights"));
+}
+
+/// Diagonals, rotations and bootstrappings of the program that was written by hand, then keys and their bytes with
+/// multi-hop rotations in bootstrapping: `limbwise plan resnet20` with one image, before it became an instance.
+const BY_HAND: [u64; 5] = [8536, 806, 19, 133, 3_567_255_552];
+
+#[test]
+#[ignore = "a ResNet-20 at N = 2^16 on a device without words: a minute"]
+fn a_resnet20_takes_no_more_than_by_hand() {
+    let params = preset("boot").unwrap();
+    let architecture = Architecture { side: 32, channels: 3, widths: vec![16, 32, 64], blocks: 3, classes: 10 };
+    let trained = Trained::generated(&architecture, 0).unwrap();
+    let skeleton = trained.network.skeleton.clone();
+    let plan = BootstrapPlan::fastest(params.max_slots());
+    let options = Inference {
+        ranges: vec![Range { from: -10.0, to: 10.0 }; skeleton.values.len()],
+        network: skeleton,
+        margin: 1.0,
+        error: 0.005,
+        sign: Some(SignChoice::default()),
+        samples: 1,
+        arrangement: Arrangement::default(),
+        strategy: Strategy::Bsgs { babies: 0 },
+        plaintexts: PlaintextForm::AtUse,
+        bootstrapping: Some(BootstrapPlan {
+            rotations: Rotations::MultiHop,
+            form: PlaintextForm::OnTheFly,
+            halves: HalvesAt::Once,
+            ..plan
+        }),
+    };
+    let program = Planned::new(&params, options, &trained.network).unwrap();
+    let (null, encoder) = (Null::default(), Encoder::new(&params));
+    let (declared, setup) = (DeclaredKeys::all(&null, &params), Setup { dev: &null, encoder: &encoder, params: &params });
+    let input = Ckks::declare_input(setup, &program.inputs()[0], program.encryption()).unwrap();
+    let encoded = Ckks::declare(setup, &program.model()).unwrap();
+    let means = Ckks::means(setup, &encoded, served(&declared));
+    let on = Evaluation { means: &means, inputs: &[input], observer: &mut (), journal: &mut () };
+    let results = program.evaluate(on).unwrap();
+    let keys = declared.requirements();
+    let bytes = keys.iter().map(|(&name, &level)| key_bytes(&params, name, level, KeyForm::Stored)).sum::<u64>();
+    let maps = program.maps();
+    let diagonals = maps.iter().map(|(map, _)| map.count() as u64).sum();
+    let rotations = maps.iter().map(|(map, how)| how.strategy.steps(map) as u64).sum();
+    let got = [diagonals, rotations, program.levels().bootstraps() as u64, keys.len() as u64, bytes];
+    eprintln!("{got:?}, {:.2} bits, by hand {BY_HAND:?}", results[0].estimate.precision_bits());
+    // Five in a hundred.
+    assert!(got.iter().zip(&BY_HAND).all(|(got, by_hand)| 100 * got <= 105 * by_hand), "{got:?} {BY_HAND:?}");
 }
