@@ -8,7 +8,9 @@ use crate::{
     timing::timed,
 };
 use limbwise::scheme::Scheme;
-use limbwise_apps::{AnyPrepared, Client as _, Journal, Prepared, State, Way, description::Refusal, on_scheme, registry::Options};
+use limbwise_apps::{
+    AnyPrepared, Client as _, Journal, Prepared, State, Way, description::Refusal, on_scheme, registry::Options,
+};
 use limbwise_device::{Device, SharedFootprint};
 use limbwise_graph::Graph;
 use limbwise_machines::Spec;

@@ -123,7 +123,9 @@ impl Activation {
             depth_of(&fit.series) <= bent.step.depth() + 1 + usize::from(bent.rise.abs() < 1.0)
         };
         let (form, reached) = match (series, sign) {
-            (Some(fit), Some(bent)) if choice.is_none() && shallow(&fit, &bent) => (Form::Series(fit.series), fit.error),
+            (Some(fit), Some(bent)) if choice.is_none() && shallow(&fit, &bent) => {
+                (Form::Series(fit.series), fit.error)
+            }
             (_, Some(bent)) => {
                 let Bent { step, line, rise, half, reached } = bent;
                 let unit = Unit { middle: 0.0, half };
@@ -268,11 +270,7 @@ impl Bent {
     }
 
     /// `below·u + (above − below)·max(u, 0)` with the sign of a plan. What hardly bends has no sign that is worth it.
-    fn new(
-        [below, above]: [f64; 2],
-        largest: f64,
-        plan: impl Fn(f64) -> Option<SignPlan>,
-    ) -> Option<Self> {
+    fn new([below, above]: [f64; 2], largest: f64, plan: impl Fn(f64) -> Option<SignPlan>) -> Option<Self> {
         let bend = (above - below).abs();
         (bend >= 0.25 * largest).then_some(())?;
         let step = Composed::step(&plan(bend)?);

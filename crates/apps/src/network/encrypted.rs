@@ -89,11 +89,7 @@ impl Planned {
     ///
     /// # Panics
     /// Never: every function has its polynomial.
-    pub fn new(
-        params: &Params,
-        options: Inference,
-        network: &Arc<Network>,
-    ) -> std::result::Result<Self, NetworkError> {
+    pub fn new(params: &Params, options: Inference, network: &Arc<Network>) -> std::result::Result<Self, NetworkError> {
         let outline = Outline::new(params, &options)?;
         outline.admits(params, &options)?;
         let Outline { units, activations, levels, layouts } = outline;
@@ -140,7 +136,8 @@ impl Planned {
 
     /// The largest magnitude that each function's argument may have.
     pub fn ranges_of_functions(&self) -> Vec<f64> {
-        let operand = |step: &Step| if let Step::Function(of, _) = step { Some(self.made.units[*of].half) } else { None };
+        let operand =
+            |step: &Step| if let Step::Function(of, _) = step { Some(self.made.units[*of].half) } else { None };
         self.made.steps.iter().filter_map(operand).collect()
     }
 
@@ -316,10 +313,8 @@ impl Affine<'_> {
     fn in_turns(&self, count: usize) -> Result<Step> {
         let layout = &self.layouts[self.at];
         let term = |term: &Term| {
-            let ends = Ends {
-                layouts: [&self.layouts[term.of], layout],
-                units: [self.units[term.of], self.units[self.at]],
-            };
+            let ends =
+                Ends { layouts: [&self.layouts[term.of], layout], units: [self.units[term.of], self.units[self.at]] };
             Ok((term.of, packed(&term.chain, &self.network.weights, ends)?.interleaved(count)))
         };
         let terms = self.terms.iter().map(term).collect::<Result<_>>()?;

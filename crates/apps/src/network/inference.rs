@@ -172,7 +172,9 @@ impl Outline {
         };
         let wanted = || {
             let most = self.most_turns(params);
-            format!("at most {most} samples a ciphertext; a slot each where nothing is bootstrapped and matrices are small")
+            format!(
+                "at most {most} samples a ciphertext; a slot each where nothing is bootstrapped and matrices are small"
+            )
         };
         let wrong = |got| Err(NetworkError::Shape { what: "the arrangement", got, wanted: wanted() });
         if admitted { Ok(()) } else { wrong(options.arrangement.named()) }

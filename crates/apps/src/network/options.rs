@@ -1,15 +1,16 @@
 //! Options of `network`.
 
 use super::{
-    Inference, Network, NetworkError, Planned, activation::SignChoice, calibration, client::NetworkClient, import, inference::Outline,
+    Inference, Network, NetworkError, Planned, activation::SignChoice, calibration, client::NetworkClient, import,
+    inference::Outline,
 };
 use crate::{
     data::load_array,
     floor::REAL_BYTES,
     linear::{data::generated, layer::Model},
     options::{
-        Choice, NumberRange, ROTATIONS, StorageArgs, absolute, choice, key_forms, margin, mistake, named_params, number_range,
-        one, strategy,
+        Choice, NumberRange, ROTATIONS, StorageArgs, absolute, choice, key_forms, margin, mistake, named_params,
+        number_range, one, strategy,
     },
     way::{Arrangement, Way},
     workload::{Built, Named, Refusable, Workload},
@@ -114,7 +115,11 @@ pub(crate) enum Packed {
 const PACKINGS: &[Choice<Packed>] = &[
     ("apart", Packed::Apart, "Each in ciphertexts of its own"),
     ("turns", Packed::Turns, "As many as fit take turns in the slots of a ciphertext"),
-    ("slots", Packed::Slots, "Each in a slot of its own, each number in a ciphertext: for thousands, without rotations"),
+    (
+        "slots",
+        Packed::Slots,
+        "Each in a slot of its own, each number in a ciphertext: for thousands, without rotations",
+    ),
 ];
 
 /// From the smallest to the largest.

@@ -192,13 +192,12 @@ impl Architecture {
     /// [`NetworkError`] for numbers of other counts.
     pub fn network(&self, convolutions: &[(String, Weights)], linear: &Weights) -> Result<Network, NetworkError> {
         let mut all = Builder::default();
-        let (mut x, mut entry) = (
-            all.value("images", vec![1, self.channels, self.side, self.side], Operation::Input),
-            (0, Vec::new()),
-        );
+        let (mut x, mut entry) =
+            (all.value("images", vec![1, self.channels, self.side, self.side], Operation::Input), (0, Vec::new()));
         for (step, (name, numbers)) in self.steps().iter().zip(convolutions) {
             let weights = all.list(numbers.weights.clone());
-            let mut terms = vec![Term { of: x, chain: vec![Self::convolution(step, self.side >> step.stages[0], weights)] }];
+            let mut terms =
+                vec![Term { of: x, chain: vec![Self::convolution(step, self.side >> step.stages[0], weights)] }];
             match step.position {
                 Position::Stem => {}
                 Position::First => entry = (x, self.shortcut(step)),
@@ -267,10 +266,8 @@ mod tests {
             let (channels, side) = (architecture.channels, architecture.side);
             let values = crate::linear::data::generated(5, 0, channels * side * side, 1.0);
             let image = Image::new([channels, side, side], values.clone()).unwrap();
-            let (got, wanted) = (
-                network.outputs(&network.exact(&values)),
-                by_definition(&architecture, &convolutions, &linear, image),
-            );
+            let (got, wanted) =
+                (network.outputs(&network.exact(&values)), by_definition(&architecture, &convolutions, &linear, image));
             assert!(got.iter().zip(&wanted).all(|(a, b)| (a - b).abs() < 1e-9), "{architecture:?}: {got:?} {wanted:?}");
         }
     }

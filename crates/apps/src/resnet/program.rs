@@ -1,10 +1,6 @@
 //! Both sides of an inference: those of the compiler under the names that reports of `resnet20` have.
 
-use super::{
-    ResnetError,
-    images::Labeled,
-    weights::Trained,
-};
+use super::{ResnetError, images::Labeled, weights::Trained};
 use crate::{
     client::{Client, Conclusion},
     network::{

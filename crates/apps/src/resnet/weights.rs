@@ -261,9 +261,9 @@ impl Reader<'_> {
             bias: self.numbers(&format!("{head}.bias"), &[architecture.classes])?,
         };
         let normalization = self.origin.normalization(architecture.channels)?;
-        let network = architecture.network(&convolutions, &linear).or_else(|e| {
-            self.refused(e.to_string(), "a network that is no larger than those that are planned")
-        })?;
+        let network = architecture
+            .network(&convolutions, &linear)
+            .or_else(|e| self.refused(e.to_string(), "a network that is no larger than those that are planned"))?;
         Ok(Trained { network: Arc::new(network), normalization })
     }
 

@@ -13,7 +13,8 @@ use limbwise_apps::{
     data::load_array,
     linear::layer::Model,
     network::{
-        Inference, Network, Planned, calibration, client::NetworkClient, import, options::NetworkArgs, skeleton::Operation,
+        Inference, Network, Planned, calibration, client::NetworkClient, import, options::NetworkArgs,
+        skeleton::Operation,
     },
     registry::Described,
     way::{Arrangement, Way},
@@ -106,8 +107,11 @@ fn samples_take_turns_or_have_a_slot_each() {
         Inference { ranges, samples, arrangement, ..inference(&network(), 0.02) }
     };
     // Two in turns and a gap; a slot each.
-    let cases =
-        [(3, Arrangement::Turns(2), 2, 128 * 2), (3, Arrangement::Slots, 128, 4), (2, Arrangement::Turns(4), 1, 128 * 4)];
+    let cases = [
+        (3, Arrangement::Turns(2), 2, 128 * 2),
+        (3, Arrangement::Slots, 128, 4),
+        (2, Arrangement::Turns(4), 1, 128 * 4),
+    ];
     for (samples, arrangement, batch, slots) in cases {
         let (program, client) = sides(&leveled(15), of(samples, arrangement));
         let input = &program.inputs()[0];

@@ -9,7 +9,9 @@ use limbwise::{
         decrypt,
         tensor::Image,
     },
-    params::{BootstrapLiteral, EvalModLiteral, Insecure, Order, Params, ParamsLiteral, PrimeChoice, Sine, presets::preset},
+    params::{
+        BootstrapLiteral, EvalModLiteral, Insecure, Order, Params, ParamsLiteral, PrimeChoice, Sine, presets::preset,
+    },
     rlwe::{DeclaredKeys, KeyForm, KeyGenerator, KeyPlan, KeySet, KeyStore, PublicKey, SecretKey, key_bytes},
     scheme::{Ckks, Clear, ClientScheme as _, Encoded, Encrypting, Encryption, Keys, Scheme as _, Setup, Shadows},
     supply::Made,
@@ -281,7 +283,8 @@ fn a_resnet20_takes_no_more_than_by_hand() {
     };
     let program = Planned::new(&params, options, &trained.network).unwrap();
     let (null, encoder) = (Null::default(), Encoder::new(&params));
-    let (declared, setup) = (DeclaredKeys::all(&null, &params), Setup { dev: &null, encoder: &encoder, params: &params });
+    let (declared, setup) =
+        (DeclaredKeys::all(&null, &params), Setup { dev: &null, encoder: &encoder, params: &params });
     let input = Ckks::declare_input(setup, &program.inputs()[0], program.encryption()).unwrap();
     let encoded = Ckks::declare(setup, &program.model()).unwrap();
     let means = Ckks::means(setup, &encoded, served(&declared));

@@ -47,9 +47,12 @@ pub(crate) fn page(plan: &Plan) -> Page {
     page.table(&[("", Column::Text), ("", Column::Text)], &cells.collect::<Vec<_>>());
     for table in tables(plan) {
         page.section(table.title);
-        let heading: Vec<(&str, Column)> = table.heading.iter().enumerate().map(|(at, &name)| {
-            (name, if table.right.contains(&at) { Column::Number } else { Column::Text })
-        }).collect();
+        let heading: Vec<(&str, Column)> = table
+            .heading
+            .iter()
+            .enumerate()
+            .map(|(at, &name)| (name, if table.right.contains(&at) { Column::Number } else { Column::Text }))
+            .collect();
         page.table(&heading, &table.rows.iter().map(|row| row.to_vec()).collect::<Vec<_>>());
     }
     page

@@ -10,8 +10,8 @@ use crate::{
     text,
     workload::{Workload, refused},
 };
-use std::path::PathBuf;
 use limbwise_apps::{AnyPrepared, on_scheme};
+use std::path::PathBuf;
 
 /// Predict the cost of a program before any key exists
 ///
