@@ -40,6 +40,11 @@ use std::path::PathBuf;
 pub(crate) struct Plan {
     #[command(subcommand)]
     workload: Workload,
+
+    /// Also write the plan with all tables as one self-contained HTML file
+    #[arg(long, value_name = "FILE", global = true)]
+    html: Option<PathBuf>,
+
     #[command(flatten)]
     host: HostArgs,
     #[command(flatten)]
@@ -48,10 +53,6 @@ pub(crate) struct Plan {
     memory: MemoryArgs,
     #[command(flatten)]
     demand: DemandArgs,
-    /// Also write the plan with all tables as one self-contained HTML file
-    #[arg(long, value_name = "FILE", global = true)]
-    html: Option<PathBuf>,
-
     #[command(flatten)]
     output: OutputArgs,
 }
