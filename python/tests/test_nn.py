@@ -39,7 +39,8 @@ def test_a_plan_has_a_row_for_each_layer(net):
     assert "degree" in text
     assert "peak memory" in text
     made = [layer for layer in plan.layers if layer["operation"] != "input"]
-    assert all(layer["seconds"] > 0 and layer["bits"] > 5 and layer["keys"] > 0 for layer in made)
+    assert all(layer["seconds"] > 0 and layer["bits"] > 5 for layer in made)
+    assert max(layer["keys"] for layer in made) > 1
     assert sum(layer["seconds"] for layer in made) == pytest.approx(plan.plan.facts["seconds_predicted"], rel=0.05)
 
 

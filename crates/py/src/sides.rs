@@ -127,6 +127,7 @@ fn model(description: &Description, files: [Option<&Path>; 2]) -> PyResult<Model
 /// Encodes the model of a server's program once into a file; the report as JSON.
 #[pyfunction]
 #[pyo3(signature = (server, out, *, weights=None, bias=None, memory=None, replace=false))]
+#[expect(clippy::too_many_arguments, reason = "keywords of one Python call")]
 pub(crate) fn prepare_plaintexts(
     py: Python<'_>,
     server: PathBuf,
