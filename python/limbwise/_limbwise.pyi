@@ -34,6 +34,7 @@ __all__ = [
     "keygen_files",
     "machines",
     "power_series",
+    "prepare_plaintexts",
     "set_reporter",
     "sign_stages",
     "train_logistic_regression",
@@ -69,6 +70,15 @@ def encrypt_inputs(
     passphrase: str | None = None,
     replace: bool = False,
 ) -> list[_Path]: ...
+def prepare_plaintexts(
+    server: _Path,
+    out: _Path,
+    *,
+    weights: _Path | None = None,
+    bias: _Path | None = None,
+    memory: int | None = None,
+    replace: bool = False,
+) -> str: ...
 def evaluate_inputs(
     server: _Path,
     inputs: _Path,
@@ -76,6 +86,7 @@ def evaluate_inputs(
     *,
     weights: _Path | None = None,
     bias: _Path | None = None,
+    prepared: _Path | None = None,
     memory: int | None = None,
     replace: bool = False,
     device_name: str | None = None,

@@ -76,10 +76,27 @@ class Server:
     def __init__(self, files: ServerFiles, model: Path, home: tempfile.TemporaryDirectory[str]) -> None:
         self.files, self.model = files, model
         self._home, self._count = home, 0
+        self._prepared: Path | None = None
+
+    def prepare(self, path: PathLike | None = None) -> Path:
+        """Encode the weights once into a file that every call then reads, and return its path.
+
+        Args:
+            path: the file; one in the server's directory by default. A file of the same program and weights that is
+                there already is taken as it is.
+
+        Raises:
+            LimbwiseError: a model that encodes nothing before its inputs come, such as a forest.
+        """
+        file = self.files.directory / "prepared.limbwise" if path is None else Path(path)
+        if not file.exists():
+            self.files.prepare(file, weights=self.model)
+        self._prepared = file
+        return file
 
     def __call__(self, inputs: PathLike) -> Path:
         """Return the directory of the encrypted outputs."""
         self._count += 1
         out = self.files.directory / f"results{self._count}"
-        self.files.evaluate(inputs, out, weights=self.model)
+        self.files.evaluate(inputs, out, weights=self.model, prepared=self._prepared)
         return out

@@ -346,6 +346,7 @@ class ServerFiles:
         *,
         weights: PathLike | None = None,
         bias: PathLike | None = None,
+        prepared: PathLike | None = None,
         memory: str | int | None = None,
         replace: bool = False,
         device: str | None = None,
@@ -358,6 +359,7 @@ class ServerFiles:
             out: where the results go: a directory, made if it is not there.
             weights: the server's own numbers, where the program leaves some to it.
             bias: the same, added.
+            prepared: a file of :meth:`prepare`, whose plaintexts are read and not encoded again.
             memory: a budget for the whole process, such as ``"3GB"``.
             replace: whether existing files are replaced.
             device: name of the device; ``"cpu"`` by default.
@@ -374,10 +376,44 @@ class ServerFiles:
                 Path(out),
                 weights=None if weights is None else Path(weights),
                 bias=None if bias is None else Path(bias),
+                prepared=None if prepared is None else Path(prepared),
                 memory=None if memory is None else parse_size(memory),
                 replace=replace,
                 device_name=device,
                 threads=threads,
+            )
+        )
+        return report
+
+    def prepare(
+        self,
+        out: PathLike,
+        *,
+        weights: PathLike | None = None,
+        bias: PathLike | None = None,
+        memory: str | int | None = None,
+        replace: bool = False,
+    ) -> dict[str, Any]:
+        """Encode the program's numbers once into a file, from which evaluations read them; return the report.
+
+        Args:
+            out: the file; keep it as you keep the weights.
+            weights: the server's own numbers, where the program leaves some to it.
+            bias: the same, added.
+            memory: a budget for the whole process, such as ``"3GB"``.
+            replace: whether an existing file is replaced.
+
+        Raises:
+            LimbwiseError: a program that encodes nothing before its inputs come.
+        """
+        report: dict[str, Any] = json.loads(
+            _limbwise.prepare_plaintexts(
+                self.directory,
+                Path(out),
+                weights=None if weights is None else Path(weights),
+                bias=None if bias is None else Path(bias),
+                memory=None if memory is None else parse_size(memory),
+                replace=replace,
             )
         )
         return report

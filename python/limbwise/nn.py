@@ -136,7 +136,7 @@ class NetworkPlan:
         return getattr(self.plan, name)
 
     def __str__(self) -> str:
-        heads = ("layer", "operation", "level", "scale", "ciphertexts", "diagonals", "rotations", "bytes")
+        heads = ("layer", "operation", "level", "scale", "bits", "ciphertexts", "rotations", "keys", "bytes", "seconds")
         rows = [heads]
         for layer in self.layers:
             boot = ", bootstrapped" if layer["bootstrap"] else ""
@@ -146,10 +146,12 @@ class NetworkPlan:
                     layer["operation"] + boot,
                     str(layer["level"]),
                     f"2^{layer['scale_bits']:.1f}",
+                    "" if layer.get("bits") is None else f"{layer['bits']:.1f}",
                     str(layer["ciphertexts"]),
-                    str(layer["diagonals"]),
                     str(layer["rotations"]),
+                    str(layer.get("keys", "")),
                     str(layer["bytes"]),
+                    "" if "seconds" not in layer else f"{layer['seconds']:.3g}",
                 )
             )
         widths = [max(len(row[at]) for row in rows) for at in range(len(heads))]

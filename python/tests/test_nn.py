@@ -38,6 +38,10 @@ def test_a_plan_has_a_row_for_each_layer(net):
     assert "norm" in text
     assert "degree" in text
     assert "peak memory" in text
+    made = [layer for layer in plan.layers if layer["operation"] != "input"]
+    assert all(layer["seconds"] > 0 and layer["bits"] > 5 for layer in made)
+    assert max(layer["keys"] for layer in made) > 1
+    assert sum(layer["seconds"] for layer in made) == pytest.approx(plan.plan.facts["seconds_predicted"], rel=0.05)
 
 
 def test_both_sides_give_the_networks_scores(net, samples):
@@ -47,6 +51,12 @@ def test_both_sides_give_the_networks_scores(net, samples):
     assert scores.shape == (2, 3)
     assert np.abs(scores - y[:2]).max() < 0.1
     assert np.abs(scores - y[:2]).max() > 1e-9
+    # Encoded once, and read from then on.
+    file = server.prepare()
+    assert file.stat().st_size > 0
+    assert server.prepare() == file
+    again = client.decrypt(server(client.encrypt(x[:2])))
+    assert np.abs(again - y[:2]).max() < 0.1
 
 
 def test_checks_and_times(net, samples):

@@ -2,7 +2,7 @@
 //!
 //! This module never sees secret keys: it lays out data and reads numbers that are already decrypted.
 
-use crate::{family::Family, program::Details};
+use crate::{family::Family, program::Details, way::Way};
 use limbwise::scheme::Scheme;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -36,4 +36,12 @@ pub trait Client {
 
     /// The meaning of the decrypted results.
     fn conclude(&self, results: &<Self::Scheme as Scheme>::Reading) -> Conclusion<Self::Scheme>;
+
+    /// The same data for the program in a way in which they lie otherwise; `None` where they lie alike in all ways.
+    fn in_way(&self, _way: Way) -> Option<Self>
+    where
+        Self: Sized,
+    {
+        None
+    }
 }

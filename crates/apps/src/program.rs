@@ -16,6 +16,23 @@ use limbwise_device::Device;
 pub trait Observer {
     /// A step begins, and the one before it has ended; `done` of `total` are finished.
     fn step(&mut self, name: &str, done: usize, total: usize);
+
+    /// So many bits are expected of what was made in this outermost region of the program.
+    fn expects(&mut self, _region: &str, _index: u32, _bits: f64) {}
+}
+
+/// What an outermost region of a recorded program costs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RegionCost {
+    pub name: String,
+    /// The number that the program gave it.
+    pub index: u32,
+    /// Predicted, on the device that the plan is for.
+    pub seconds: f64,
+    /// Evaluation keys that are used in it.
+    pub keys: usize,
+    /// What [`Observer::expects`] was told of it.
+    pub bits: Option<f64>,
 }
 
 impl Observer for () {
@@ -185,6 +202,11 @@ pub trait Program {
 
     /// What is to be said of the program in a plan and in a report.
     fn details(&self) -> Details;
+
+    /// What the program adds to that once it knows what its regions cost.
+    fn costs(&self, _costs: &[RegionCost]) -> Details {
+        Details::new()
+    }
 
     /// What the program adds to that once it knows what is expected of its results.
     fn expected(&self, _results: &[<Self::Scheme as Scheme>::Estimate]) -> Details {

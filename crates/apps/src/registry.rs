@@ -28,7 +28,7 @@ use crate::{
     ntt::options::NttArgs,
     options::mistake,
     pbs::options::PbsArgs,
-    program::{Array, Details, Encryption, Evaluation, Inputs, Program, Results},
+    program::{Array, Details, Encryption, Evaluation, Inputs, Program, RegionCost, Results},
     query::options::{QueryArgs, TpchArgs},
     resnet::options::ResnetArgs,
     similarity::options::SimilarityArgs,
@@ -450,6 +450,10 @@ macro_rules! workloads {
                     match self { $(Self::$variant(program) => program.details(),)+ }
                 }
 
+                fn costs(&self, costs: &[RegionCost]) -> Details {
+                    match self { $(Self::$variant(program) => program.costs(costs),)+ }
+                }
+
                 fn expected(&self, results: &[<$scheme as Scheme>::Estimate]) -> Details {
                     match self { $(Self::$variant(program) => program.expected(results),)+ }
                 }
@@ -472,6 +476,10 @@ macro_rules! workloads {
 
                 fn conclude(&self, results: &<$scheme as Scheme>::Reading) -> Conclusion<$scheme> {
                     match self { $(Self::$variant(client) => client.conclude(results),)+ }
+                }
+
+                fn in_way(&self, way: Way) -> Option<Self> {
+                    match self { $(Self::$variant(client) => client.in_way(way).map(Self::$variant),)+ }
                 }
             }
         )+

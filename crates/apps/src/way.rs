@@ -4,7 +4,7 @@ use limbwise::{
     ckks::{BootstrapPlan, Diagonals, PlaintextForm, Strategy, bootstrap::HalvesAt},
     rlwe::KeyForm,
 };
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Way {
@@ -13,13 +13,42 @@ pub struct Way {
     /// Bootstrapping configuration; `None` if the program has no bootstrapping.
     pub bootstrapping: Option<BootstrapPlan>,
     pub keys: KeyForm,
+    /// How samples lie in slots; `None` if the program leaves no choice.
+    pub samples: Option<Arrangement>,
+}
+
+/// How the samples of a batch lie in slots.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Arrangement {
+    /// So many samples take turns in the slots of a ciphertext, a power of two.
+    Turns(usize),
+    /// A number a ciphertext, a sample a slot.
+    Slots,
+}
+
+impl Arrangement {
+    /// Text form.
+    pub fn named(self) -> String {
+        match self {
+            Self::Turns(1) => "a sample a ciphertext".into(),
+            Self::Turns(count) => format!("{count} samples a ciphertext"),
+            Self::Slots => "a sample a slot".into(),
+        }
+    }
+}
+
+impl Default for Arrangement {
+    fn default() -> Self {
+        Self::Turns(1)
+    }
 }
 
 impl Way {
     /// A configuration with key storage only.
     #[must_use]
     pub fn of_keys(keys: KeyForm) -> Self {
-        Self { maps: None, bootstrapping: None, keys }
+        Self { maps: None, bootstrapping: None, keys, samples: None }
     }
 
     /// Name of the strategy.
@@ -36,16 +65,17 @@ impl Way {
         }
     }
 
-    /// Text form: strategy, diagonal storage, key storage.
+    /// Text form: samples, strategy, diagonal storage, key storage.
     pub fn named(self) -> String {
         let keys = match self.keys {
             KeyForm::Stored => "keys stored",
             KeyForm::Seeded => "keys seeded",
             KeyForm::Disk => "keys on disk",
         };
+        let samples = self.samples.map_or_else(String::new, |samples| format!("{}, ", samples.named()));
         match (self.strategy(), self.plaintexts()) {
-            (Some(strategy), Some(form)) => format!("{strategy}, {} plaintexts, {keys}", form.name()),
-            _ => keys.into(),
+            (Some(strategy), Some(form)) => format!("{samples}{strategy}, {} plaintexts, {keys}", form.name()),
+            _ => format!("{samples}{keys}"),
         }
     }
 

@@ -67,6 +67,14 @@ pub fn seconds(graph: &Graph, spec: &Spec) -> Result<f64, MachineError> {
     machine::open(spec)?.seconds(graph)
 }
 
+/// Seconds in each region, inner regions included, in the order of [`Graph::regions`]; those of the first are all.
+///
+/// # Errors
+/// As [`time`].
+pub fn region_seconds(graph: &Graph, spec: &Spec) -> Result<Vec<f64>, MachineError> {
+    machine::open(spec)?.region_seconds(graph)
+}
+
 /// Schedules a program on a machine: for traces and for [`check::check`], with the program as the machine takes it.
 ///
 /// # Errors

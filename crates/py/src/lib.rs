@@ -81,6 +81,7 @@ fn _limbwise(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(sides::keygen_files, module)?)?;
     module.add_function(wrap_pyfunction!(sides::encrypt_inputs, module)?)?;
     module.add_function(wrap_pyfunction!(sides::input_names, module)?)?;
+    module.add_function(wrap_pyfunction!(sides::prepare_plaintexts, module)?)?;
     module.add_function(wrap_pyfunction!(sides::evaluate_inputs, module)?)?;
     module.add_function(wrap_pyfunction!(sides::decrypt_results, module)?)?;
     Ok(())

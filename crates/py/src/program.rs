@@ -137,7 +137,11 @@ impl Traced {
         let mut ways = Vec::new();
         for bootstrapping in boots {
             for &maps in &maps {
-                ways.extend([KeyForm::Stored, KeyForm::Seeded].map(|keys| Way { maps, bootstrapping, keys }));
+                ways.extend([KeyForm::Stored, KeyForm::Seeded].map(|keys| Way {
+                    maps,
+                    bootstrapping,
+                    ..Way::of_keys(keys)
+                }));
             }
         }
         ways

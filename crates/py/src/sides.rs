@@ -8,7 +8,9 @@ use crate::{
     workload::{Asked, Failure, Workload, chosen, refused, told},
 };
 use limbwise::{Complex64, wire::Lock};
-use limbwise_apps::{AnyPrepared, Array, Encryption, Observer, Prepared, on_scheme, program::Numbers};
+use limbwise_apps::{
+    AnyPrepared, Array, Description, Encryption, Observer, Prepared, linear::layer::Model, on_scheme, program::Numbers,
+};
 use limbwise_math::sampling::SeedSource;
 use limbwise_runtime::{
     AnyDevice, Host, Job, Limits,
@@ -17,10 +19,11 @@ use limbwise_runtime::{
     keygen::{Sides, check},
     open,
     places::{BOOTSTRAP, Existing, KEYS, ciphertexts, description},
+    prepared::{ToPrepare, prepare_files},
     scheme::Whole,
 };
 use pyo3::prelude::{PyResult, Python, pyfunction};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// A decrypted result: its name, its shape, what its numbers are, and their real and imaginary parts.
 type Numbered = (String, Vec<usize>, &'static str, Vec<f64>, Vec<f64>);
@@ -111,9 +114,40 @@ pub(crate) fn input_names(client: PathBuf) -> PyResult<Vec<String>> {
     Ok(ClientSide::open(&client).map_err(of_runtime)?.input_names())
 }
 
+/// The server's numbers from their files.
+fn model(description: &Description, files: [Option<&Path>; 2]) -> PyResult<Model> {
+    match description.workload.model(files).map_err(refused)? {
+        None if files.iter().any(Option::is_some) => {
+            Err(exception("ParamsError", "weights, bias: this program has no clear matrix; leave them out"))
+        }
+        model => Ok(model.unwrap_or_default()),
+    }
+}
+
+/// Encodes the model of a server's program once into a file; the report as JSON.
+#[pyfunction]
+#[pyo3(signature = (server, out, *, weights=None, bias=None, memory=None, replace=false))]
+#[expect(clippy::too_many_arguments, reason = "keywords of one Python call")]
+pub(crate) fn prepare_plaintexts(
+    py: Python<'_>,
+    server: PathBuf,
+    out: PathBuf,
+    weights: Option<PathBuf>,
+    bias: Option<PathBuf>,
+    memory: Option<u64>,
+    replace: bool,
+) -> PyResult<String> {
+    let (dev, description) = (device(None, None)?, description(&server).map_err(of_runtime)?);
+    let model = model(&description, [weights.as_deref(), bias.as_deref()])?;
+    let existing = Existing::replaced_if(replace);
+    let asked = ToPrepare { description: &description, model: &model, out: &out, existing };
+    let limits = Limits { memory_bytes: memory, ..Limits::default() };
+    json_of(&py.detach(|| prepare_files(&dev, &asked, &limits, &mut told)).map_err(of_runtime)?)
+}
+
 /// Evaluates the program of a server's directory on encrypted inputs; the report as JSON.
 #[pyfunction]
-#[pyo3(signature = (server, inputs, out, *, weights=None, bias=None, memory=None, replace=false, device_name=None, threads=None))]
+#[pyo3(signature = (server, inputs, out, *, weights=None, bias=None, prepared=None, memory=None, replace=false, device_name=None, threads=None))]
 #[expect(clippy::too_many_arguments, reason = "keywords of one Python call")]
 pub(crate) fn evaluate_inputs(
     py: Python<'_>,
@@ -122,6 +156,7 @@ pub(crate) fn evaluate_inputs(
     out: PathBuf,
     weights: Option<PathBuf>,
     bias: Option<PathBuf>,
+    prepared: Option<PathBuf>,
     memory: Option<u64>,
     replace: bool,
     device_name: Option<String>,
@@ -129,13 +164,7 @@ pub(crate) fn evaluate_inputs(
 ) -> PyResult<String> {
     let dev = device(device_name, threads)?;
     let description = description(&server).map_err(of_runtime)?;
-    let files = [weights.as_deref(), bias.as_deref()];
-    let model = match description.workload.model(files).map_err(refused)? {
-        None if files.iter().any(Option::is_some) => {
-            return Err(exception("ParamsError", "weights, bias: this program has no clear matrix; leave them out"));
-        }
-        model => model.unwrap_or_default(),
-    };
+    let model = model(&description, [weights.as_deref(), bias.as_deref()])?;
     let inputs = ciphertexts(&inputs).map_err(of_runtime)?;
     let keys: Vec<PathBuf> =
         [BOOTSTRAP, KEYS].map(|name| server.join(name)).into_iter().filter(|path| path.exists()).collect();
@@ -147,7 +176,7 @@ pub(crate) fn evaluate_inputs(
         results: &out,
         existing: Existing::replaced_if(replace),
         checkpoint: None,
-        prepared: None,
+        prepared: prepared.as_deref(),
     };
     let limits = Limits { memory_bytes: memory, ..Limits::default() };
     json_of(&py.detach(|| evaluate_files(&dev, &job, &limits, &mut told)).map_err(of_runtime)?)

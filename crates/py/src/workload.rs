@@ -8,7 +8,9 @@ use crate::{
     timing::timed,
 };
 use limbwise::scheme::Scheme;
-use limbwise_apps::{AnyPrepared, Journal, Prepared, State, Way, description::Refusal, on_scheme, registry::Options};
+use limbwise_apps::{
+    AnyPrepared, Client as _, Journal, Prepared, State, Way, description::Refusal, on_scheme, registry::Options,
+};
 use limbwise_device::{Device, SharedFootprint};
 use limbwise_graph::Graph;
 use limbwise_machines::Spec;
@@ -295,7 +297,9 @@ impl Workload {
                 let (way, recording, plan) = planned(built, self.0.memory)?;
                 look_at_signals().map_err(|e| Failure::Runtime(e.into()))?;
                 let program = built.program(way);
-                let sides = Sides { program: &program, client: &Of(client), seeds: &SeedSource::System };
+                let moved = client.in_way(way);
+                let client = Of(moved.as_ref().unwrap_or(client));
+                let sides = Sides { program: &program, client: &client, seeds: &SeedSource::System };
                 let options = RunOptions { ask: Some(look_at_signals), ..RunOptions::default() };
                 run(&dev, &sides, (&recording, &plan), &options, &mut Watch, &mut told).map_err(Failure::Runtime)
             });

@@ -261,7 +261,10 @@ pub fn survey<P: Program<Scheme: Piped>>(
     sort(&mut rows);
     if let (Some((way, _, plan)), true) = (&mut chosen, ways.len() > 1) {
         let best = frontier(&rows);
-        plan.choices = rows.iter().filter(|r| best.contains(r) || r.way == *way).map(|r| r.choice(*way)).collect();
+        // Of each arrangement of samples its fastest stands there too, so that the plan says why it is not taken.
+        let first = |row: &Row| rows.iter().find(|r| r.way.samples == row.way.samples) == Some(row);
+        let listed = |row: &&Row| best.contains(row) || row.way == *way || (row.way.samples.is_some() && first(row));
+        plan.choices = rows.iter().filter(listed).map(|r| r.choice(*way)).collect();
     }
     Ok(Survey { rows, chosen })
 }

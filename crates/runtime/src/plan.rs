@@ -19,11 +19,12 @@ use limbwise::{
     tfhe::TfheParams,
     wire::key_file_bytes,
 };
-use limbwise_apps::{Details, Program, Way};
-use limbwise_device::{Ring, SharedFootprint};
+use limbwise_apps::{Details, Program, Way, program::RegionCost, way::Arrangement};
+use limbwise_device::{KeyId, Ring, Role, SharedFootprint};
 use limbwise_graph::Counts;
 use schemars::JsonSchema;
 use serde::Serialize;
+use std::collections::BTreeSet;
 
 /// Predictions, under the names that a run's report uses.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -110,6 +111,9 @@ pub struct DeviceMemory {
 /// One way to run the program.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Choice {
+    /// How samples lie in slots; absent where there is no choice.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub samples: Option<String>,
     /// How linear maps rotate; absent where the program has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub strategy: Option<String>,
@@ -136,6 +140,7 @@ impl Row {
     pub(crate) fn choice(self, chosen: Way) -> Choice {
         let Self { way, keys, key_bytes, plaintext_bytes, peak_bytes, cost, .. } = self;
         Choice {
+            samples: way.samples.map(Arrangement::named),
             strategy: way.strategy(),
             plaintexts: way.plaintexts(),
             key_form: way.keys,
@@ -191,10 +196,13 @@ pub fn plan<P: Program<Scheme: Piped>>(
     let (rlwe, tfhe) = (P::Scheme::rlwe(params), P::Scheme::tfhe(params));
     let keys = planned_keys(rlwe, &recording.keys);
     let key_bytes = keys.iter().map(|k| k.bytes).sum::<u64>() + tfhe.map_or(0, TfheParams::server_key_bytes);
-    let seconds = limbwise_machines::seconds(&recording.graph, &host.spec()?)?;
+    let spec = host.spec()?;
+    let seconds = limbwise_machines::seconds(&recording.graph, &spec)?;
+    let regions = limbwise_machines::region_seconds(&recording.graph, &spec)?;
     let security = P::Scheme::security(params).clone();
     let key_reads = rlwe.and_then(|rlwe| KeyReads::of(rlwe, recording, host.key_read_gb_s));
     let mut details = program.details();
+    details.extend(program.costs(&costs(recording, &regions)));
     details.extend(program.expected(&recording.results));
     let needed = || needed_memory::<P::Scheme>(params, recording);
     let seconds = seconds + key_reads.map_or(0.0, |reads| reads.seconds());
@@ -219,6 +227,38 @@ pub fn plan<P: Program<Scheme: Piped>>(
         choices: Vec::new(),
         details,
     })
+}
+
+/// What the outermost regions of a recording cost, from the seconds of all regions.
+fn costs<S: Scheme>(recording: &Recording<S>, seconds: &[f64]) -> Vec<RegionCost> {
+    let graph = &recording.graph;
+    let regions = graph.regions();
+    let outermost = |mut at: usize| {
+        while regions[at].parent.index() != 0 {
+            at = regions[at].parent.index();
+        }
+        at
+    };
+    let outermost: Vec<usize> = (0..regions.len()).map(outermost).collect();
+    let mut keys: Vec<BTreeSet<u32>> = vec![BTreeSet::new(); regions.len()];
+    for id in graph.ids() {
+        let used = graph.operands(id).iter().filter_map(|&operand| match graph.node(operand).role() {
+            Role::EvaluationKey(KeyId(key)) => Some(key),
+            _ => None,
+        });
+        keys[outermost[graph.node(id).region().index()]].extend(used);
+    }
+    let expected = |name: &str, index: u32| {
+        recording.expected.0.iter().find(|(region, at, _)| region == name && *at == index).map(|&(_, _, bits)| bits)
+    };
+    let cost = |at: usize| RegionCost {
+        name: regions[at].name.clone(),
+        index: regions[at].index,
+        seconds: seconds[at],
+        keys: keys[at].len(),
+        bits: expected(&regions[at].name, regions[at].index),
+    };
+    (1..regions.len()).filter(|&at| outermost[at] == at).map(cost).collect()
 }
 
 /// Polynomials as the device stores them, each thread's own limbs of a key switch where there is one, the tables of the

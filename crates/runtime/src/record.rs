@@ -23,7 +23,7 @@ use limbwise::{
     rlwe::{DeclaredKeys, KeyForm, KeyPlan, KeyStore, Request, Requirements},
     scheme::{NoKeys, Scheme},
 };
-use limbwise_apps::Program;
+use limbwise_apps::{Observer, Program};
 use limbwise_device::{Null, SharedFootprint, Wordless};
 use limbwise_graph::{Graph, Op, Recorder};
 use std::{cell::OnceCell, sync::Arc};
@@ -37,6 +37,8 @@ pub struct Recording<S: Scheme> {
     pub reads: Option<ReadPlan>,
     /// What is expected of each result.
     pub results: Vec<S::Estimate>,
+    /// What is expected of what was made on the way.
+    pub expected: Arc<Expected>,
     /// Programmable bootstrappings that it takes: rows of every LWE key switch.
     pub rotations: u64,
     /// Bytes of the encrypted inputs.
@@ -49,6 +51,18 @@ pub struct Recording<S: Scheme> {
     pub host_bytes: u64,
     /// Of the device for which the peak was measured.
     pub footprint: SharedFootprint,
+}
+
+/// Bits that are expected of what is made in outermost regions: name, index, bits.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Expected(pub Vec<(String, u32, f64)>);
+
+impl Observer for Expected {
+    fn step(&mut self, _name: &str, _done: usize, _total: usize) {}
+
+    fn expects(&mut self, region: &str, index: u32, bits: f64) {
+        self.0.push((region.into(), index, bits));
+    }
 }
 
 /// Declared keys of a scheme, if it has any in a store.
@@ -94,6 +108,7 @@ pub(crate) struct Forms<'p, P: Program> {
 struct Evaluation<S: Scheme> {
     graph: Arc<Graph>,
     results: Vec<S::Estimate>,
+    expected: Arc<Expected>,
     rotations: u64,
     /// Bytes of what the server holds in clear.
     host_bytes: u64,
@@ -112,7 +127,7 @@ impl<'p, P: Program<Scheme: ClientScheme>> Forms<'p, P> {
         let rlwe = P::Scheme::rlwe(params).filter(|_| form == KeyForm::Disk);
         let keys = KeyPlan { required: self.required.clone(), form };
         let reads = rlwe.map(|rlwe| ReadPlan::least(rlwe, self.requests.clone()));
-        let Evaluation { graph, results, rotations, host_bytes } = self.evaluation(&keys)?;
+        let Evaluation { graph, results, expected, rotations, host_bytes } = self.evaluation(&keys)?;
         let input_bytes = program.inputs().iter().map(|input| P::Scheme::input_bytes(params, input)).sum();
         let (session_peak_bytes, result_bytes) = rehearsed(program, &keys, reads.as_ref(), footprint)?;
         let published = P::Scheme::tfhe(params).map_or(0, limbwise::tfhe::TfheParams::published_key_bytes);
@@ -121,6 +136,7 @@ impl<'p, P: Program<Scheme: ClientScheme>> Forms<'p, P> {
             keys,
             reads,
             results: results.clone(),
+            expected: Arc::clone(expected),
             rotations: *rotations,
             input_bytes,
             session_peak_bytes,
@@ -145,13 +161,15 @@ fn evaluated<P: Program>(program: &P, plan: &KeyPlan) -> Result<Evaluation<P::Sc
     let recorder = Recorder::new(Null::default());
     let server = Server::declared(&recorder, &encoder, program)?;
     let keys = Store::exactly(&recorder, P::Scheme::rlwe(params), plan);
-    let outputs = server.rehearse(keys.keys(), program.encryption())?;
+    let mut expected = Expected::default();
+    let outputs = server.rehearse_before(keys.keys(), program.encryption(), &mut expected)?;
     let results = outputs.iter().map(|c| P::Scheme::estimate(params, c)).collect();
     let graph = recorder.finish(); // while the results live: they are what the program keeps
     let switched = graph.ids().filter(|&id| graph.node(id).op() == Op::LweProduct);
     let rotations = switched.filter_map(|id| graph.lwe_shape(id)).map(|shape| shape.batch as u64).sum();
     drop(outputs);
-    Ok(Evaluation { graph: Arc::new(graph), results, rotations, host_bytes: server.host_bytes() })
+    let expected = Arc::new(expected);
+    Ok(Evaluation { graph: Arc::new(graph), results, expected, rotations, host_bytes: server.host_bytes() })
 }
 
 impl<S: ClientScheme> Recording<S> {

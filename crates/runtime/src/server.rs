@@ -93,9 +93,19 @@ impl<'a, D: Wordless, P: Program> Server<'a, D, P> {
 
     /// Evaluates the program on declared inputs with declared keys: those of a store, and of TFHE.
     pub fn rehearse(&self, store: &dyn limbwise::rlwe::KeyStore<D>, key: Encryption) -> Result<Results<P, D>> {
+        self.rehearse_before(store, key, &mut ())
+    }
+
+    /// The same before an observer.
+    pub fn rehearse_before(
+        &self,
+        store: &dyn limbwise::rlwe::KeyStore<D>,
+        key: Encryption,
+        observer: &mut dyn Observer,
+    ) -> Result<Results<P, D>> {
         let tfhe = P::Scheme::tfhe(self.program.params());
         let bootstrap = tfhe.map(|params| limbwise::tfhe::ServerKey::declared(self.dev, params));
         let keys = Keys { store, bootstrap: bootstrap.as_ref(), watch: None };
-        self.evaluate(keys, &self.declared_inputs(key)?, &mut (), &mut ())
+        self.evaluate(keys, &self.declared_inputs(key)?, observer, &mut ())
     }
 }

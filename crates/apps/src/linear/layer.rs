@@ -83,11 +83,9 @@ pub struct Model {
     /// The matrix row by row, or the filters.
     pub weights: Option<Vec<f64>>,
     pub bias: Option<Vec<f64>>,
-    /// The network of `resnet20`.
-    pub network: Option<std::sync::Arc<crate::resnet::Network>>,
     /// The network of `nn20`, `nn50` and `nn100`.
     pub digits: Option<std::sync::Arc<crate::nn::Network>>,
-    /// The network of `network`.
+    /// The network of `network` and `resnet20`.
     pub graph: Option<std::sync::Arc<crate::network::Network>>,
     /// The trees of `forest`.
     pub forest: Option<std::sync::Arc<crate::forest::Ensemble>>,
@@ -99,11 +97,10 @@ impl Model {
             numbers.iter().for_each(|x| add(&x.to_le_bytes()));
         }
         // What is not a list of numbers is written out: two networks are the same if their texts are.
-        let network = self.network.as_ref().map(|n| format!("{n:?}"));
         let digits = self.digits.as_ref().map(|n| format!("{n:?}"));
         let forest = self.forest.as_ref().map(|n| format!("{n:?}"));
-        for network in [network, digits, forest] {
-            network.iter().for_each(|text| add(text.as_bytes()));
+        for text in [digits, forest].iter().flatten() {
+            add(text.as_bytes());
         }
         if let Some(graph) = &self.graph {
             add(format!("{:?}", graph.skeleton).as_bytes());

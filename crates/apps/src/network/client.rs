@@ -7,11 +7,13 @@ use super::{
 use crate::{
     client::{Accuracy, Client, Conclusion},
     family::SlotsFound,
-    program::{Ckks, fields},
+    program::{Ckks, Program as _, fields},
     threads,
+    way::Way,
 };
 use limbwise::{Complex64, ckks::Precision};
 use serde_json::json;
+use std::sync::Arc;
 
 /// The outputs of one sample in the clear: of the network, and of its twin with the polynomials.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,7 +34,8 @@ impl Twins {
     }
 }
 
-fn class(scores: &[f64]) -> usize {
+/// The place of the largest score, the last of equals.
+pub fn class(scores: &[f64]) -> usize {
     (0..scores.len()).max_by(|&a, &b| scores[a].total_cmp(&scores[b])).unwrap_or(0)
 }
 
@@ -40,10 +43,8 @@ fn class(scores: &[f64]) -> usize {
 #[derive(Clone, Debug)]
 pub struct NetworkClient {
     program: Planned,
-    network: Network,
+    network: Arc<Network>,
     samples: Vec<Vec<f64>>,
-    /// Packed: of each sample the ciphertexts of each input.
-    packed: Vec<Vec<Vec<Vec<Complex64>>>>,
     /// Classes, if they are known.
     labels: Vec<usize>,
 }
@@ -55,7 +56,7 @@ impl NetworkClient {
     /// [`NetworkError`] for another number of samples, other sizes, or numbers outside the calibrated range of an input.
     pub fn new(
         program: &Planned,
-        network: &Network,
+        network: &Arc<Network>,
         samples: Vec<Vec<f64>>,
         labels: Vec<usize>,
     ) -> Result<Self, NetworkError> {
@@ -81,8 +82,7 @@ impl NetworkClient {
                 }
             }
         }
-        let packed = samples.iter().map(|sample| program.pack(sample)).collect();
-        Ok(Self { program: program.clone(), network: network.clone(), samples, packed, labels })
+        Ok(Self { program: program.clone(), network: Arc::clone(network), samples, labels })
     }
 
     /// What the twin says of all samples, before any key.
@@ -107,6 +107,13 @@ impl NetworkClient {
         }
     }
 
+    /// The numbers of all outputs of each sample, from decrypted results.
+    pub fn scores(&self, results: &[Vec<Vec<Complex64>>]) -> Vec<Vec<f64>> {
+        let outputs = self.program.read(results);
+        let of = |sample: usize| outputs.iter().flat_map(|output| output[sample].iter().copied()).collect();
+        (0..self.samples.len()).map(of).collect()
+    }
+
     /// The twins of all samples.
     pub fn twins(&self) -> Vec<Twins> {
         threads::each(&self.samples, |sample| Twins::of(&self.network, &self.program, sample))
@@ -117,15 +124,16 @@ impl Client for NetworkClient {
     type Scheme = Ckks;
 
     fn values(&self, input: usize) -> Vec<Vec<Complex64>> {
-        let [at, ciphertext] = self.program.input(input);
-        self.packed.iter().map(|sample| sample[at][ciphertext].clone()).collect()
+        self.program.pack(input, &self.samples)
+    }
+
+    fn in_way(&self, way: Way) -> Option<Self> {
+        let moved = way.samples.is_some_and(|arrangement| arrangement != self.program.inference().arrangement);
+        moved.then(|| Self { program: self.program.in_way(way), ..self.clone() })
     }
 
     fn conclude(&self, results: &Vec<Vec<Vec<Complex64>>>) -> Conclusion<Ckks> {
-        let outputs = self.program.read(results);
-        let got: Vec<Vec<f64>> = (0..self.samples.len())
-            .map(|sample| outputs.iter().flat_map(|output| output[sample].iter().copied()).collect())
-            .collect();
+        let got = self.scores(results);
         let twins = self.twins();
         let count = |same: &dyn Fn(usize) -> bool| (0..got.len()).filter(|&at| same(at)).count();
         let mean = |a: &dyn Fn(usize) -> Vec<f64>, b: &dyn Fn(usize) -> Vec<f64>| {
@@ -153,9 +161,12 @@ impl Client for NetworkClient {
         let warning = (outside > 0).then(|| {
             format!("{outside} of {} samples have values beyond the calibrated ranges, most in layer {layer}: their results are not to be trusted; calibrate on more data or with a wider --margin", twins.len())
         });
-        // Units of outputs differ; precision is that of numbers in units of the largest.
-        let flat =
-            |rows: &mut dyn Iterator<Item = &Vec<f64>>| rows.flatten().map(|&x| x.into()).collect::<Vec<Complex64>>();
+        // As precision is predicted: in units of each output's range.
+        let units = self.program.units_of_outputs();
+        let flat = |rows: &mut dyn Iterator<Item = &Vec<f64>>| {
+            let row = |row: &Vec<f64>| row.iter().zip(&units).map(|(x, unit)| (x / unit).into()).collect::<Vec<_>>();
+            rows.flat_map(row).collect::<Vec<Complex64>>()
+        };
         let expected = flat(&mut twins.iter().map(|twin| &twin.polynomial));
         let right = |class_of: &dyn Fn(usize) -> usize| {
             count(&|at| class_of(at) == self.labels[at]) as f64 / self.labels.len().max(1) as f64

@@ -1,26 +1,29 @@
-//! The encrypted program: value after value, in the order of the network.
+//! The encrypted program: what it is made of, and how samples lie in it.
+//!
+//! Samples take turns in the slots of a ciphertext, as many as fit: sample k of t has the slots t·j + k, so that maps of one
+//! sample serve all (ADR 68). Or each sample has a slot of its own and each number a ciphertext: then linear maps are
+//! matrices of integers and no slot moves (ADR 148).
 
 use super::{
     Inference, Network, NetworkError,
     activation::{Activation, Unit},
+    course::Course,
     inference::Outline,
     layout::Layout,
     levels::LevelPlan,
-    map::{Ends, Packed, Part, packed},
+    map::{Ends, Packed, Part, matrix, packed},
     skeleton::{Operation, Term, Value},
 };
 use crate::{
-    program::{Array, Ckks, Details, Evaluation, Numbers, Program, SlotsInput, State},
+    program::{Array, Ckks, Details, Evaluation, Numbers, Program, RegionCost, SlotsInput},
     threads,
-    way::Way,
+    way::{Arrangement, Way},
 };
 use limbwise::{
     Complex64, Result,
-    ckks::{
-        Auto, BootstrapPlan, Ciphertext, Diagonals, LinearPlan, LinearTransform, Packing, Promise, bootstrap::Content,
-    },
+    ckks::{BootstrapPlan, Ciphertext, Diagonals, LinearPlan, Packing, Promise, bootstrap::Content},
     params::Params,
-    scheme::{Maps, Slots, slots_bytes},
+    scheme::{Maps, slots_bytes},
 };
 use limbwise_device::Device;
 use serde::Serialize;
@@ -29,9 +32,9 @@ use std::sync::Arc;
 
 /// What an operation is on slots.
 #[derive(Debug)]
-enum Step {
+pub(super) enum Step {
     Input,
-    /// Terms with their values, and the bias of each ciphertext.
+    /// Terms with their values; the bias of each ciphertext, or of each number where samples have a slot each.
     Affine {
         terms: Vec<(usize, Packed)>,
         bias: Vec<Vec<Complex64>>,
@@ -42,19 +45,22 @@ enum Step {
 
 /// What the program is made of; shared by all ways to run it.
 #[derive(Debug)]
-struct Made {
-    units: Vec<Unit>,
-    layouts: Vec<Layout>,
-    levels: LevelPlan,
-    steps: Vec<Step>,
-    last_uses: Vec<usize>,
+pub(super) struct Made {
+    pub(super) units: Vec<Unit>,
+    /// Of one sample.
+    pub(super) layouts: Vec<Layout>,
+    pub(super) levels: LevelPlan,
+    pub(super) steps: Vec<Step>,
+    pub(super) last_uses: Vec<usize>,
+    /// For making steps of another arrangement.
+    network: Arc<Network>,
 }
 
 #[derive(Clone, Debug)]
 pub struct Planned {
     params: Params,
-    options: Inference,
-    made: Arc<Made>,
+    pub(super) options: Inference,
+    pub(super) made: Arc<Made>,
     /// What the twin with polynomials says of some samples, where the weights are here.
     twin: Option<Twin>,
 }
@@ -78,34 +84,72 @@ pub struct Twin {
 impl Planned {
     /// The program of an inference with a network's weights.
     ///
+    /// # Errors
+    /// [`NetworkError`] for what cannot be planned, or for an arrangement of samples that the network does not have.
+    ///
     /// # Panics
     /// Never: every function has its polynomial.
-    pub fn new(params: &Params, options: Inference, network: &Network) -> std::result::Result<Self, NetworkError> {
+    pub fn new(params: &Params, options: Inference, network: &Arc<Network>) -> std::result::Result<Self, NetworkError> {
         let outline = Outline::new(params, &options)?;
+        outline.admits(params, &options)?;
         let Outline { units, activations, levels, layouts } = outline;
-        let slots = layouts.iter().map(|layout| layout.period).max().unwrap_or(1);
+        let slots = layouts.iter().map(|layout| layout.period).max().unwrap_or(1) * options.turns();
         let bootstrapping = options.bootstrapping.filter(|_| levels.bootstraps() > 0);
         let bootstrapping = bootstrapping.map(|plan| BootstrapPlan { slots, content: Content::Real, ..plan });
         let numbered: Vec<(usize, &Value)> = network.skeleton.values.iter().enumerate().collect();
-        let step = |&(at, value): &(usize, &Value)| -> Result<Step> {
+        let step = |&(at, value): &(usize, &Value)| -> std::result::Result<Step, NetworkError> {
             Ok(match &value.operation {
                 Operation::Input => Step::Input,
                 Operation::Product { of } => Step::Product(*of),
                 Operation::Function { of, .. } => {
                     Step::Function(*of, activations[at].clone().expect("functions have polynomials"))
                 }
-                Operation::Affine { terms, bias } => affine(network, (terms, *bias), at, (&units, &layouts))?,
+                Operation::Affine { terms, bias } => {
+                    let affine = Affine { network, terms, constant: *bias, at, units: &units, layouts: &layouts };
+                    match options.arrangement {
+                        Arrangement::Turns(count) => affine.in_turns(count)?,
+                        Arrangement::Slots => affine.in_slots()?,
+                    }
+                }
             })
         };
-        let steps = threads::each(&numbered, step).into_iter().collect::<Result<Vec<_>>>()?;
+        let steps = threads::each(&numbered, step).into_iter().collect::<std::result::Result<Vec<_>, _>>()?;
         let last_uses = network.skeleton.last_uses();
-        let made = Arc::new(Made { units, layouts, levels, steps, last_uses });
+        let made = Arc::new(Made { units, layouts, levels, steps, last_uses, network: Arc::clone(network) });
         Ok(Self { params: params.clone(), options: Inference { bootstrapping, ..options }, made, twin: None })
     }
 
     /// Public metadata of the program.
     pub fn inference(&self) -> &Inference {
         &self.options
+    }
+
+    /// The levels of all values.
+    pub fn levels(&self) -> &LevelPlan {
+        &self.made.levels
+    }
+
+    /// Levels that the polynomial of a value takes; 0 where it has none.
+    pub fn depth(&self, at: usize) -> usize {
+        if let Step::Function(_, activation) = &self.made.steps[at] { activation.depth() } else { 0 }
+    }
+
+    /// The largest magnitude that each function's argument may have.
+    pub fn ranges_of_functions(&self) -> Vec<f64> {
+        let operand =
+            |step: &Step| if let Step::Function(of, _) = step { Some(self.made.units[*of].half) } else { None };
+        self.made.steps.iter().filter_map(operand).collect()
+    }
+
+    /// The unit of each number of the outputs, one output after another.
+    pub(super) fn units_of_outputs(&self) -> Vec<f64> {
+        let of = |&at: &usize| std::iter::repeat_n(self.made.units[at].half, self.made.layouts[at].size());
+        self.options.network.outputs.iter().flat_map(of).collect()
+    }
+
+    /// log₂ of the scale of a value.
+    pub fn scale_bits(&self, at: usize) -> f64 {
+        self.params.scale(self.made.levels.values[at].made).log2()
     }
 
     /// The same program with what its twin says.
@@ -129,25 +173,69 @@ impl Planned {
         numbers.iter().map(|x| (x - middle).abs() / half).fold(0.0, f64::max)
     }
 
-    /// The slots of one sample: of each input its ciphertexts.
-    pub(super) fn pack(&self, sample: &[f64]) -> Vec<Vec<Vec<Complex64>>> {
-        let (mut begin, mut all) = (0, Vec::new());
-        for (at, input) in self.options.network.inputs().enumerate() {
-            let (layout, unit) = (&self.made.layouts[at], self.made.units[at]);
-            let mut slots = vec![vec![Complex64::default(); layout.period]; layout.count];
-            for (element, x) in sample[begin..begin + input.size()].iter().enumerate() {
-                let [ciphertext, slot] = layout.at(element);
-                slots[ciphertext][slot] = ((x - unit.middle) / unit.half).into();
+    /// Slots of the ciphertexts of a value.
+    pub(super) fn slots(&self, at: usize) -> usize {
+        match self.options.arrangement {
+            Arrangement::Turns(count) => self.made.layouts[at].period * count,
+            Arrangement::Slots => self.params.max_slots().min(self.options.samples.next_power_of_two()),
+        }
+    }
+
+    /// Ciphertexts of a value, each a batch.
+    pub(super) fn ciphertexts(&self, at: usize) -> usize {
+        match self.options.arrangement {
+            Arrangement::Turns(_) => self.made.layouts[at].count,
+            Arrangement::Slots => 1,
+        }
+    }
+
+    /// Messages in the batch of a value's ciphertext.
+    pub(super) fn batch(&self, at: usize) -> usize {
+        match self.options.arrangement {
+            Arrangement::Turns(count) => self.options.samples.div_ceil(count),
+            Arrangement::Slots => self.made.layouts[at].size() * self.groups(at),
+        }
+    }
+
+    /// Ciphertexts that all samples take where each has a slot.
+    fn groups(&self, at: usize) -> usize {
+        self.options.samples.div_ceil(self.slots(at))
+    }
+
+    /// Ciphertext, message of the batch and slot of an element of a sample.
+    fn place(&self, at: usize, sample: usize, element: usize) -> [usize; 3] {
+        match self.options.arrangement {
+            Arrangement::Turns(count) => {
+                let [ciphertext, slot] = self.made.layouts[at].at(element);
+                [ciphertext, sample / count, slot * count + sample % count]
             }
-            begin += input.size();
-            all.push(slots);
+            Arrangement::Slots => {
+                let slots = self.slots(at);
+                [0, element * self.groups(at) + sample / slots, sample % slots]
+            }
+        }
+    }
+
+    /// The slots of one input, a vector a message of the batch: those of one of its ciphertexts.
+    pub(super) fn pack(&self, number: usize, samples: &[Vec<f64>]) -> Vec<Vec<Complex64>> {
+        let [at, own] = self.input(number);
+        let begin = self.options.network.inputs().take(at).map(Value::size).sum::<usize>();
+        let mut all = vec![vec![Complex64::default(); self.slots(at)]; self.batch(at)];
+        let unit = self.made.units[at];
+        for (sample, numbers) in samples.iter().enumerate() {
+            for (element, x) in numbers[begin..begin + self.made.layouts[at].size()].iter().enumerate() {
+                let [ciphertext, message, slot] = self.place(at, sample, element);
+                if ciphertext == own {
+                    all[message][slot] = ((x - unit.middle) / unit.half).into();
+                }
+            }
         }
         all
     }
 
     /// The input and the ciphertext of it that an input of the program is.
-    pub(super) fn input(&self, number: usize) -> [usize; 2] {
-        let counts = self.options.network.inputs().zip(&self.made.layouts).map(|(_, layout)| layout.count);
+    fn input(&self, number: usize) -> [usize; 2] {
+        let counts = (0..self.options.network.inputs().count()).map(|at| self.ciphertexts(at));
         let mut all = counts.enumerate().flat_map(|(at, count)| (0..count).map(move |ct| [at, ct]));
         all.nth(number).unwrap_or_default()
     }
@@ -156,20 +244,21 @@ impl Planned {
     pub(super) fn read(&self, results: &[Vec<Vec<Complex64>>]) -> Vec<Vec<Vec<f64>>> {
         let (mut first, mut all) = (0, Vec::new());
         for &at in &self.options.network.outputs {
-            let (layout, unit) = (&self.made.layouts[at], self.made.units[at]);
+            let unit = self.made.units[at];
             let number = |sample: usize, element: usize| {
-                let [ciphertext, slot] = layout.at(element);
-                unit.middle + unit.half * results[first + ciphertext][sample][slot].re
+                let [ciphertext, message, slot] = self.place(at, sample, element);
+                unit.middle + unit.half * results[first + ciphertext][message][slot].re
             };
-            let sample = |sample| (0..layout.size()).map(|element| number(sample, element)).collect();
+            let size = self.made.layouts[at].size();
+            let sample = |sample| (0..size).map(|element| number(sample, element)).collect();
             all.push((0..self.options.samples).map(sample).collect());
-            first += layout.count;
+            first += self.ciphertexts(at);
         }
         all
     }
 
     /// Its clear linear maps, each with the way in which it is evaluated, in the order of the values.
-    fn maps(&self) -> Vec<(&Diagonals, LinearPlan)> {
+    pub fn maps(&self) -> Vec<(&Diagonals, LinearPlan)> {
         let mut all = Vec::new();
         for (step, levels) in self.made.steps.iter().zip(&self.made.levels.values) {
             for part in parts(step) {
@@ -182,167 +271,69 @@ impl Planned {
     }
 }
 
-fn parts(step: &Step) -> impl Iterator<Item = &Part> {
+/// The maps of a step that are evaluated as diagonals.
+pub(super) fn parts(step: &Step) -> impl Iterator<Item = &Part> {
     let terms = if let Step::Affine { terms, .. } = step { &terms[..] } else { &[] };
     terms.iter().flat_map(|(_, packed)| match packed {
         Packed::Parts(parts) => &parts[..],
-        Packed::Factor(_) => &[],
+        Packed::Factor(_) | Packed::Matrix(_) => &[],
     })
 }
 
-/// A sum of linear maps with its bias, in slots.
-fn affine(
-    network: &Network,
-    (terms, bias): (&[Term], Option<usize>),
+/// A sum of linear maps with its bias, before it is on slots.
+struct Affine<'a> {
+    network: &'a Network,
+    terms: &'a [Term],
+    /// The list of the bias.
+    constant: Option<usize>,
+    /// Which value it is.
     at: usize,
-    (units, layouts): (&[Unit], &[Layout]),
-) -> Result<Step> {
-    let (layout, to, tensors) = (&layouts[at], units[at], &network.weights[..]);
-    let mut constant = bias.map_or_else(|| vec![0.0; layout.size()], |list| network.weights[list].clone());
-    let mut packed_terms = Vec::new();
-    for Term { of, chain } in terms {
-        let from = units[*of];
-        if from.middle.abs() > 0.0 {
-            for (out, sum) in constant.iter_mut().enumerate() {
-                super::linear::chain_row(chain, tensors, out, &mut |_, w| *sum += w * from.middle);
-            }
-        }
-        let ends = Ends { layouts: [&layouts[*of], layout], units: [from, to] };
-        packed_terms.push((*of, packed(chain, tensors, ends)?));
-    }
-    let mut slots = vec![vec![Complex64::default(); layout.period]; layout.count];
-    for (element, x) in constant.iter().enumerate() {
-        let [ciphertext, slot] = layout.at(element);
-        slots[ciphertext][slot] = ((x - to.middle) / to.half).into();
-    }
-    Ok(Step::Affine { terms: packed_terms, bias: slots })
+    units: &'a [Unit],
+    layouts: &'a [Layout],
 }
 
-/// The ciphertexts of the values that are still needed.
-type Live<D> = Vec<Option<Vec<Ciphertext<D>>>>;
-
-/// A run from value to value.
-struct Course<'c, 'a, D: Device> {
-    program: &'c Planned,
-    auto: &'c Auto<'a, D>,
-    maps: &'c [LinearTransform<D>],
-    live: Live<D>,
-}
-
-impl<D: Device> Course<'_, '_, D> {
-    fn operand(&self, of: usize) -> Result<&[Ciphertext<D>]> {
-        self.live.get(of).and_then(Option::as_deref).ok_or(limbwise::Error::State)
-    }
-
-    /// A value from its operands; `first` is its first map.
-    fn value(&self, at: usize, first: usize) -> Result<Vec<Ciphertext<D>>> {
-        let (auto, made) = (self.auto, &self.program.made);
-        let levels = made.levels.values[at];
-        let values = match &made.steps[at] {
-            Step::Input => return Err(limbwise::Error::State),
-            Step::Affine { terms, bias } => self.affine((terms, bias), at, first)?,
-            Step::Function(of, activation) => {
-                let start = levels.made + activation.depth();
-                let one = |x: &Ciphertext<D>| activation.apply(auto, &auto.scale_to(x, 1.0, start)?);
-                self.operand(*of)?.iter().map(one).collect::<Result<_>>()?
-            }
-            Step::Product([a, b]) => {
-                let start = levels.made + 1;
-                let one = |(a, b): (&Ciphertext<D>, &Ciphertext<D>)| {
-                    let (a, b) = (auto.scale_to(a, 1.0, start)?, auto.scale_to(b, 1.0, start)?);
-                    Ok(auto.settle(&auto.mul(&a, &b)?)?.bounded_by(1.0))
-                };
-                self.operand(*a)?.iter().zip(self.operand(*b)?).map(one).collect::<Result<_>>()?
-            }
-        };
-        let ended = |x: &Ciphertext<D>| auto.scale_to(x, 1.0, levels.made);
-        let values: Vec<Ciphertext<D>> = values.iter().map(ended).collect::<Result<_>>()?;
-        if !levels.bootstrap {
-            return Ok(values);
-        }
-        let slots = self.program.options.bootstrapping.map_or(made.layouts[at].period, |plan| plan.slots);
-        let fresh = |x: &Ciphertext<D>| {
-            let x = auto.bootstrap(&x.clone().with_slots(slots))?.bounded_by(1.0);
-            auto.scale_to(&x.with_slots(made.layouts[at].period), 1.0, levels.read)
-        };
-        values.iter().map(fresh).collect()
-    }
-
-    fn affine(
-        &self,
-        (terms, bias): (&[(usize, Packed)], &[Vec<Complex64>]),
-        at: usize,
-        mut next: usize,
-    ) -> Result<Vec<Ciphertext<D>>> {
-        let (auto, made) = (self.auto, &self.program.made);
-        let (level, period) = (made.levels.values[at].made, made.layouts[at].period);
-        let mut sums: Vec<Option<Ciphertext<D>>> = vec![None; bias.len()];
-        let mut add = |to: usize, x: Ciphertext<D>| -> Result<()> {
-            let x = x.with_slots(period);
-            sums[to] = Some(match &sums[to] {
-                None => x,
-                Some(sum) => auto.add(sum, &x)?,
-            });
-            Ok(())
-        };
-        for (of, packed) in terms {
-            let operand = self.operand(*of)?;
-            match packed {
-                Packed::Factor(factor) => {
-                    for (to, x) in operand.iter().enumerate() {
-                        add(to, auto.scale_to(x, *factor, level)?)?;
-                    }
-                }
-                Packed::Parts(parts) => {
-                    for Part { from, to, map } in parts {
-                        let x = operand[*from].clone().with_slots(map.diagonals.slots());
-                        add(*to, map.apply(auto, &self.maps[next], &x)?)?;
-                        next += 1;
-                    }
+impl Affine<'_> {
+    /// The bias of each number, in units of the value: with what comes of terms around another number than zero.
+    fn bias(&self) -> Vec<f64> {
+        let (tensors, to) = (&self.network.weights[..], self.units[self.at]);
+        let size = self.layouts[self.at].size();
+        let mut constant = self.constant.map_or_else(|| vec![0.0; size], |list| tensors[list].clone());
+        for Term { of, chain } in self.terms {
+            let from = self.units[*of];
+            if from.middle.abs() > 0.0 {
+                for (out, sum) in constant.iter_mut().enumerate() {
+                    super::linear::chain_row(chain, tensors, out, &mut |_, w| *sum += w * from.middle);
                 }
             }
         }
-        let zero = bias.iter().map(|bias| bias.iter().all(|z| z.norm() == 0.0));
-        let each = sums.into_iter().zip(bias).zip(zero).map(|((sum, bias), zero)| {
-            // Where nothing is read there is the bias alone.
-            let sum = match sum {
-                Some(sum) => sum,
-                None => auto.scale_to(&self.operand(terms[0].0)?[0], 0.0, level)?.with_slots(period),
-            };
-            let sum = if zero { sum } else { auto.add_values(&sum, bias)? };
-            Ok(sum.bounded_by(1.0))
-        });
-        each.collect()
+        constant.into_iter().map(|x| (x - to.middle) / to.half).collect()
     }
 
-    /// Takes what a state kept, in the order of the values.
-    fn restore(&mut self, state: State<D, Ckks>) -> Result<usize> {
-        let made = &self.program.made;
-        let mut kept = state.ciphertexts.into_iter();
-        for at in 0..state.step.min(made.steps.len()) {
-            if made.last_uses[at] >= state.step {
-                let count = made.layouts[at].count;
-                let ciphertexts: Vec<Ciphertext<D>> = kept.by_ref().take(count).collect();
-                (ciphertexts.len() == count).then_some(()).ok_or(limbwise::Error::State)?;
-                self.live[at] = Some(ciphertexts);
-            }
+    /// For so many samples that take turns.
+    fn in_turns(&self, count: usize) -> Result<Step> {
+        let layout = &self.layouts[self.at];
+        let term = |term: &Term| {
+            let ends =
+                Ends { layouts: [&self.layouts[term.of], layout], units: [self.units[term.of], self.units[self.at]] };
+            Ok((term.of, packed(&term.chain, &self.network.weights, ends)?.interleaved(count)))
+        };
+        let terms = self.terms.iter().map(term).collect::<Result<_>>()?;
+        let mut slots = vec![vec![Complex64::default(); layout.period * count]; layout.count];
+        for (element, x) in self.bias().into_iter().enumerate() {
+            let [ciphertext, slot] = layout.at(element);
+            slots[ciphertext][slot * count..][..count].fill(x.into());
         }
-        match kept.next() {
-            None if (1..=made.steps.len()).contains(&state.step) => Ok(state.step),
-            _ => Err(limbwise::Error::State),
-        }
+        Ok(Step::Affine { terms, bias: slots })
     }
 
-    /// Forgets what nobody reads after so many values.
-    fn state(&mut self, step: usize) -> State<D, Ckks> {
-        let last_uses = &self.program.made.last_uses;
-        for (at, live) in self.live.iter_mut().enumerate().take(step) {
-            if last_uses[at] < step {
-                *live = None;
-            }
-        }
-        let ciphertexts = self.live.iter().flatten().flatten().cloned().collect();
-        State { step, ciphertexts, numbers: Vec::new() }
+    /// For a slot a sample: a constant a number.
+    fn in_slots(&self) -> std::result::Result<Step, NetworkError> {
+        let term = |Term { of, chain }: &Term| {
+            let sizes = [self.layouts[*of].size(), self.layouts[self.at].size()];
+            Ok((*of, matrix(chain, &self.network.weights, sizes, [self.units[*of], self.units[self.at]])?))
+        };
+        let terms = self.terms.iter().map(term).collect::<std::result::Result<_, NetworkError>>()?;
+        Ok(Step::Affine { terms, bias: self.bias().into_iter().map(|x| vec![x.into()]).collect() })
     }
 }
 
@@ -360,12 +351,12 @@ impl Program for Planned {
     fn inputs(&self) -> Vec<SlotsInput> {
         let mut all = Vec::new();
         for (at, input) in self.options.network.inputs().enumerate() {
-            let (layout, level) = (&self.made.layouts[at], self.made.levels.values[at].made);
-            let packing = Packing { slots: layout.period, level, scale: self.params.scale(level) };
-            for ciphertext in 0..layout.count {
-                let name = if layout.count == 1 { input.name.clone() } else { format!("{}.{ciphertext}", input.name) };
+            let (count, level) = (self.ciphertexts(at), self.made.levels.values[at].made);
+            let packing = Packing { slots: self.slots(at), level, scale: self.params.scale(level) };
+            for ciphertext in 0..count {
+                let name = if count == 1 { input.name.clone() } else { format!("{}.{ciphertext}", input.name) };
                 let bounds = Promise { magnitude: 1.0, peak: 1.0, real: true };
-                all.push(SlotsInput { name, batch: self.options.samples, packing, bounds });
+                all.push(SlotsInput { name, batch: self.batch(at), packing, bounds });
             }
         }
         all
@@ -377,38 +368,11 @@ impl Program for Planned {
     }
 
     fn evaluate<D: Device>(&self, on: Evaluation<'_, '_, D>) -> Result<Vec<Ciphertext<D>>> {
-        let Evaluation { means, inputs, observer, journal } = on;
-        let Slots { auto, maps } = means;
-        let (steps, mut inputs) = (&self.made.steps, inputs.iter());
-        let mut course = Course { program: self, auto, maps, live: steps.iter().map(|_| None).collect() };
-        let done = match journal.resume()? {
-            Some(state) => course.restore(state)?,
-            None => 0,
-        };
-        let mut first = steps[..done].iter().map(|step| parts(step).count()).sum::<usize>();
-        for (at, step) in steps.iter().enumerate().skip(done) {
-            let name = &self.options.network.values[at].name;
-            let value = if matches!(step, Step::Input) {
-                inputs.by_ref().take(self.made.layouts[at].count).cloned().collect()
-            } else {
-                observer.step(name, at, steps.len());
-                let _region = auto.eval.device().region("layer", u32::try_from(at).unwrap_or(u32::MAX));
-                course.value(at, first)?
-            };
-            first += parts(step).count();
-            course.live[at] = Some(value);
-            let state = course.state(at + 1);
-            if !matches!(step, Step::Input) {
-                journal.keep(&state)?;
-            }
-        }
-        let outputs = self.options.network.outputs.iter();
-        let all = outputs.map(|&at| Ok(course.operand(at)?.to_vec())).collect::<Result<Vec<_>>>()?;
-        Ok(all.concat())
+        Course::run(self, on)
     }
 
     fn results(&self) -> usize {
-        self.options.network.outputs.iter().map(|&at| self.made.layouts[at].count).sum()
+        self.options.network.outputs.iter().map(|&at| self.ciphertexts(at)).sum()
     }
 
     fn arrays(&self, results: &Vec<Vec<Vec<Complex64>>>) -> Vec<Array> {
@@ -426,6 +390,64 @@ impl Program for Planned {
     }
 
     fn details(&self) -> Details {
+        crate::program::fields(json!({
+            "samples": self.options.samples,
+            "arrangement": self.options.arrangement.named(),
+            "layers": self.layers(),
+            "bootstraps": self.made.levels.bootstraps(),
+            "maps": self.maps().len(),
+            "strategy": self.options.strategy.to_string(),
+            "plaintexts": self.options.plaintexts,
+            "error": self.options.error,
+            "margin": self.options.margin,
+            "twin": self.twin,
+        }))
+    }
+
+    fn costs(&self, costs: &[RegionCost]) -> Details {
+        let mut layers = self.layers();
+        for cost in costs.iter().filter(|cost| cost.name == REGION) {
+            if let Some(layer) = layers.get_mut(cost.index as usize).and_then(serde_json::Value::as_object_mut) {
+                layer.insert("seconds".into(), json!(cost.seconds));
+                layer.insert("keys".into(), json!(cost.keys));
+                layer.insert("bits".into(), json!(cost.bits));
+            }
+        }
+        crate::program::fields(json!({ "layers": layers }))
+    }
+
+    fn timed(&self, steps: &[(&str, f64)]) -> Details {
+        let boot = |name: &str| name == BOOTSTRAPPING;
+        let sum = steps.iter().filter(|(name, _)| boot(name)).map(|(_, seconds)| seconds).sum::<f64>();
+        let named = steps.iter().filter(|(name, _)| !boot(name));
+        let layers: Vec<_> = named.map(|(name, seconds)| json!({ "name": name, "seconds": seconds })).collect();
+        crate::program::fields(json!({ "layer_seconds": layers, "bootstrapping_seconds": sum }))
+    }
+
+    fn in_way(&self, way: Way) -> Self {
+        let mut options = self.options.clone();
+        (options.strategy, options.plaintexts) = way.maps.unwrap_or((options.strategy, options.plaintexts));
+        options.arrangement = way.samples.unwrap_or(options.arrangement);
+        let keep = |own: BootstrapPlan| {
+            way.bootstrapping.map(|plan| BootstrapPlan { slots: own.slots, content: own.content, ..plan })
+        };
+        options.bootstrapping = options.bootstrapping.and_then(|own| keep(own).or(Some(own)));
+        if options.arrangement == self.options.arrangement {
+            return Self { options, ..self.clone() };
+        }
+        let made = Self::new(&self.params, options, &self.made.network);
+        Self { twin: self.twin.clone(), ..made.expect("ways are arrangements that a network admits") }
+    }
+}
+
+/// The step of a bootstrapping, whichever layer it belongs to.
+pub(super) const BOOTSTRAPPING: &str = "bootstrapping";
+/// The region of a layer, by the number of its value.
+pub(super) const REGION: &str = "layer";
+
+impl Planned {
+    /// A row a value: where it stands, and what it takes.
+    fn layers(&self) -> Vec<serde_json::Value> {
         let maps = self.maps();
         let (mut next, mut layers) = (0, Vec::new());
         for (at, step) in self.made.steps.iter().enumerate() {
@@ -438,46 +460,22 @@ impl Program for Planned {
                 Step::Product(_) => "product".into(),
                 Step::Function(_, activation) => activation.text(),
             };
+            let messages = (self.ciphertexts(at) * self.batch(at)) as u64;
             layers.push(json!({
                 "name": self.options.network.values[at].name,
                 "operation": operation,
                 "shape": self.options.network.values[at].shape,
-                "ciphertexts": self.made.layouts[at].count,
+                "ciphertexts": messages,
                 "level": levels.made,
                 "scale_bits": self.params.scale(levels.made).log2(),
                 "bootstrap": levels.bootstrap,
-                "bytes": self.made.layouts[at].count as u64 * self.options.samples as u64 * slots_bytes(&self.params, levels.read.max(levels.made)),
+                "bytes": messages * slots_bytes(&self.params, levels.read.max(levels.made)),
                 "range": self.made.units[at].half,
                 "diagonals": own.iter().map(|(map, _)| map.count()).sum::<usize>(),
                 "rotations": own.iter().map(|(map, how)| how.strategy.steps(map)).sum::<usize>(),
             }));
         }
-        crate::program::fields(json!({
-            "samples": self.options.samples,
-            "layers": layers,
-            "bootstraps": self.made.levels.bootstraps(),
-            "maps": maps.len(),
-            "strategy": self.options.strategy.to_string(),
-            "plaintexts": self.options.plaintexts,
-            "error": self.options.error,
-            "margin": self.options.margin,
-            "twin": self.twin,
-        }))
-    }
-
-    fn timed(&self, steps: &[(&str, f64)]) -> Details {
-        let layers: Vec<_> = steps.iter().map(|(name, seconds)| json!({ "name": name, "seconds": seconds })).collect();
-        crate::program::fields(json!({ "layer_seconds": layers }))
-    }
-
-    fn in_way(&self, way: Way) -> Self {
-        let mut options = self.options.clone();
-        (options.strategy, options.plaintexts) = way.maps.unwrap_or((options.strategy, options.plaintexts));
-        let keep = |own: BootstrapPlan| {
-            way.bootstrapping.map(|plan| BootstrapPlan { slots: own.slots, content: own.content, ..plan })
-        };
-        options.bootstrapping = options.bootstrapping.and_then(|own| keep(own).or(Some(own)));
-        Self { options, ..self.clone() }
+        layers
     }
 }
 

@@ -2,18 +2,19 @@
 
 use super::{
     Network, NetworkError, Planned, Skeleton,
-    activation::{Activation, Unit},
+    activation::{Activation, SignChoice, Unit, Wanted},
     calibration::Range,
     layout::{Layout, layouts},
     levels::LevelPlan,
     skeleton::{Operation, Value},
 };
-use crate::linear::layer::Model;
+use crate::{linear::layer::Model, way::Arrangement};
 use limbwise::{
     ckks::{BootstrapPlan, LevelPolicy, PlaintextForm, Strategy},
     params::Params,
 };
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// Public metadata of an inference, without weights.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -28,8 +29,14 @@ pub struct Inference {
     /// Error of a polynomial for each unit of the largest value of its function.
     #[serde(deserialize_with = "limbwise::finite::field")]
     pub error: f64,
-    /// Samples in one pass, each in ciphertexts of its own.
+    /// Composed signs of these degrees for what bends at zero alone, in the place of what the error asks for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sign: Option<SignChoice>,
+    /// Samples in one pass.
     pub samples: usize,
+    /// How they lie in slots.
+    #[serde(default)]
+    pub arrangement: Arrangement,
     /// Rotation strategy of the maps; with 0 baby steps, each map chooses its own number.
     pub strategy: Strategy,
     /// How their diagonals are stored.
@@ -39,7 +46,9 @@ pub struct Inference {
     pub bootstrapping: Option<BootstrapPlan>,
 }
 
-const MOST_SAMPLES: usize = 4096;
+const MOST_SAMPLES: usize = 1 << 17;
+/// Entries of all matrices at most where samples have a slot each.
+const MOST_ENTRIES: usize = 1 << 24;
 
 impl Inference {
     fn check(&self) -> std::result::Result<(), NetworkError> {
@@ -52,10 +61,23 @@ impl Inference {
             let got = format!("a margin of {} and an error of {}", self.margin, self.error);
             return wrong("the activations", got, "a margin from 1 to 100, an error from 1e-9 to 0.25");
         }
-        if !(1..=MOST_SAMPLES).contains(&self.samples) {
-            return wrong("the data", format!("{} samples", self.samples), "1 to 4096");
+        if let Some(sign) = self.sign.as_ref().filter(|sign| !sign.is_possible()) {
+            return wrong("the activations", format!("{sign:?}"), SignChoice::WANTED);
         }
-        Ok(())
+        if !(1..=MOST_SAMPLES).contains(&self.samples) {
+            return wrong("the data", format!("{} samples", self.samples), "1 to 131072");
+        }
+        match self.arrangement {
+            Arrangement::Turns(count) if !count.is_power_of_two() => {
+                wrong("the arrangement", format!("{count} samples a ciphertext"), "a power of two")
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Samples that share the slots of a ciphertext where they take turns.
+    pub(super) fn turns(&self) -> usize {
+        if let Arrangement::Turns(count) = self.arrangement { count } else { 1 }
     }
 
     /// The program with the server's network, or with any weights in its place where there is no server's model.
@@ -65,10 +87,10 @@ impl Inference {
     pub fn program(&self, params: &Params, model: Option<&Model>) -> std::result::Result<Planned, NetworkError> {
         let Some(model) = model else {
             self.check()?;
-            return Planned::new(params, self.clone(), &Network::generated(&self.network)?);
+            return Planned::new(params, self.clone(), &Arc::new(Network::generated(&self.network)?));
         };
         let wanted = "the file that the description was made with (--weights FILE)".to_owned();
-        let got = match model.graph.as_deref() {
+        let got = match &model.graph {
             Some(network) if network.skeleton == self.network => return Planned::new(params, self.clone(), network),
             Some(_) => "another network".to_owned(),
             None => "no weights".to_owned(),
@@ -79,6 +101,7 @@ impl Inference {
     /// Units and polynomials of all values.
     fn units(&self) -> std::result::Result<(Vec<Unit>, Vec<Option<Activation>>), NetworkError> {
         let (mut units, mut activations): (Vec<Unit>, Vec<Option<Activation>>) = (Vec::new(), Vec::new());
+        let wanted = Wanted { error: self.error, sign: self.sign.as_ref() };
         for (at, value) in self.network.values.iter().enumerate() {
             let (unit, activation) = match &value.operation {
                 Operation::Input | Operation::Affine { .. } => (self.unit(at), None),
@@ -86,7 +109,7 @@ impl Inference {
                     (Unit { middle: 0.0, half: units[*a].half * units[*b].half }, None)
                 }
                 Operation::Function { of, expression } => {
-                    let activation = Activation::new(&value.name, expression, units[*of], self.error)?;
+                    let activation = Activation::new((&value.name, expression), units[*of], wanted)?;
                     (activation.unit, Some(activation))
                 }
             };
@@ -134,8 +157,47 @@ impl Outline {
         let policy = LevelPolicy::of(params);
         let bootstraps = policy.bootstraps && options.bootstrapping.is_some();
         let levels = LevelPlan::new(&options.network, &depths, LevelPolicy { bootstraps, ..policy })?;
-        let layouts = layouts(&options.network, params.max_slots());
+        let layouts = layouts(&options.network, (params.max_slots() / options.turns()).max(1));
         Ok(Self { units, activations, levels, layouts })
+    }
+
+    /// Whether samples can lie as they are to.
+    ///
+    /// # Errors
+    /// [`NetworkError::Shape`] that says what the network admits.
+    pub(super) fn admits(&self, params: &Params, options: &Inference) -> std::result::Result<(), NetworkError> {
+        let admitted = match options.arrangement {
+            Arrangement::Turns(count) => count <= params.max_slots(),
+            Arrangement::Slots => self.admits_slots(&options.network),
+        };
+        let wanted = || {
+            let most = self.most_turns(params);
+            format!(
+                "at most {most} samples a ciphertext; a slot each where nothing is bootstrapped and matrices are small"
+            )
+        };
+        let wrong = |got| Err(NetworkError::Shape { what: "the arrangement", got, wanted: wanted() });
+        if admitted { Ok(()) } else { wrong(options.arrangement.named()) }
+    }
+
+    /// Samples that can take turns without a value's taking more ciphertexts, a power of two.
+    pub(super) fn most_turns(&self, params: &Params) -> usize {
+        let longest = self.layouts.iter().map(|layout| layout.period).max().unwrap_or(1);
+        (params.max_slots() / longest).max(1)
+    }
+
+    /// Whether every sample can have a slot of its own: matrices in the place of maps, and no bootstrapping, which would
+    /// be one for each number.
+    pub(super) fn admits_slots(&self, network: &Skeleton) -> bool {
+        let entries = |value: &Value| match &value.operation {
+            Operation::Affine { terms, .. } => {
+                let of = terms.iter().map(|term| network.values[term.of].size().saturating_mul(value.size()));
+                of.fold(0, usize::saturating_add)
+            }
+            _ => 0,
+        };
+        let entries = network.values.iter().map(entries).fold(0, usize::saturating_add);
+        self.levels.bootstraps() == 0 && entries <= MOST_ENTRIES
     }
 
     /// Ciphertexts of the largest value.

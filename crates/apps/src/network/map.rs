@@ -1,4 +1,4 @@
-//! Linear parts of values as diagonals, from any layout to any other.
+//! Linear parts of values: as diagonals, from any layout to any other, or as matrices where a number is a ciphertext.
 //!
 //! For a map on n slots, an entry from slot i to slot t lies on the diagonal `i − t`. Messages repeat, so that diagonals
 //! count modulo the input's period. Where the result is the smaller message, its slots up to n hold either repetitions or
@@ -6,6 +6,7 @@
 //! and log₂(g) rotations add the parts (the hybrid form of \[JVC18\]). Of all g the one with the fewest rotations is taken.
 
 use super::{
+    NetworkError,
     activation::Unit,
     layout::Layout,
     linear::{Linear, Tensors, chain_row},
@@ -17,6 +18,7 @@ use limbwise::{
         tensor::{Fold, PackedMap},
     },
 };
+use limbwise_device::IntegerMatrix;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// From a ciphertext of the input to one of the result.
@@ -33,7 +35,27 @@ pub enum Packed {
     /// Every slot times a factor.
     Factor(f64),
     Parts(Vec<Part>),
+    /// Of ciphertexts with a number each, weights in parts of [`WEIGHT_UNIT`].
+    Matrix(IntegerMatrix),
 }
+
+impl Packed {
+    /// The same for so many samples that take turns in the slots.
+    pub fn interleaved(self, count: usize) -> Self {
+        match self {
+            Self::Parts(parts) if count > 1 => {
+                let part = |Part { from, to, map }| Part { from, to, map: map.interleaved(count) };
+                Self::Parts(parts.into_iter().map(part).collect())
+            }
+            other => other,
+        }
+    }
+}
+
+/// Weights of matrices are multiples of one part in so many: rounded, they are off by less than encodings are.
+pub const WEIGHT_UNIT: f64 = (1_u64 << 20) as f64;
+/// Largest weight of a matrix in its units.
+const MOST_WEIGHT: f64 = 1024.0;
 
 /// A term's input and its result.
 #[derive(Clone, Copy, Debug)]
@@ -104,6 +126,35 @@ pub fn packed(chain: &[Linear], tensors: &Tensors, ends: Ends<'_>) -> Result<Pac
         Ok(Part { from, to, map: PackedMap { diagonals, fold, bias: Vec::new() } })
     };
     Ok(Packed::Parts(pairs.into_iter().map(part).collect::<Result<_>>()?))
+}
+
+/// A chain between the numbers of two values, whatever their layouts.
+///
+/// # Errors
+/// [`NetworkError::Weight`] for one that is too large for an integer.
+pub fn matrix(
+    chain: &[Linear],
+    tensors: &Tensors,
+    sizes: [usize; 2],
+    units: [Unit; 2],
+) -> std::result::Result<Packed, NetworkError> {
+    let ([columns, rows], scale) = (sizes, units[0].half / units[1].half);
+    if let (true, Some(factor)) = (columns == rows, factor(chain)) {
+        return Ok(Packed::Factor(factor * scale));
+    }
+    let mut entries = vec![0.0; rows * columns];
+    for (out, row) in entries.chunks_exact_mut(columns).enumerate() {
+        chain_row(chain, tensors, out, &mut |element, weight| row[element] += weight * scale);
+    }
+    let part = |weight: f64| {
+        let fits = weight.abs() <= MOST_WEIGHT;
+        #[expect(clippy::cast_possible_truncation, reason = "at most 2^30 in magnitude")]
+        let rounded = (weight * WEIGHT_UNIT).round() as i32;
+        if fits { Ok(rounded) } else { Err(NetworkError::Weight { weight, most: MOST_WEIGHT }) }
+    };
+    let entries = entries.into_iter().map(part).collect::<std::result::Result<Vec<_>, _>>()?;
+    let matrix = IntegerMatrix::new(rows, columns, entries);
+    Ok(Packed::Matrix(matrix.expect("an entry for each row and column")))
 }
 
 /// The factor of a chain that moves nothing.

@@ -5,12 +5,13 @@
 //! Stays out: rotation and bootstrapping of ciphertexts (`limbwise`), the choice of a configuration (`runtime`).
 //!
 //! Read in this order: [`linear`], [`function`], [`skeleton`] (a network), [`import`] (from a file), [`calibration`],
-//! [`activation`] (polynomials), [`layout`], [`map`](mod@map), [`levels`], [`inference`], [`encrypted`], [`client`]. `README.md` beside this file
-//! has the choices.
+//! [`activation`] (polynomials), [`layout`], [`map`](mod@map), [`levels`], [`inference`], [`encrypted`], `course`,
+//! [`client`]. `README.md` beside this file has the choices.
 
 pub mod activation;
 pub mod calibration;
 pub mod client;
+mod course;
 pub mod encrypted;
 pub mod function;
 pub mod import;
@@ -34,7 +35,7 @@ pub enum NetworkError {
     #[error("the network: got {0}, wanted one that was made from an ONNX file (limbwise keygen network)")]
     Skeleton(String),
     #[error(
-        "layer {layer}: {needed} levels up to its result, the parameters have {levels}: choose a preset with more levels or with bootstrapping (limbwise params show), or a larger --error"
+        "layer {layer}: {needed} levels up to its result, the parameters have {levels}: choose a preset with more levels or with bootstrapping (limbwise params show), or polynomials of lower degrees (--error, --relu)"
     )]
     Levels { layer: String, needed: usize, levels: usize },
     #[error(
@@ -45,6 +46,10 @@ pub enum NetworkError {
         "layer {layer}: {function} has no finite value somewhere on [{from:.4}, {to:.4}], the calibrated range with its margin: calibrate on data that stay away from there, or choose a smaller --margin"
     )]
     Domain { layer: String, function: String, from: f64, to: f64 },
+    #[error(
+        "a weight of {weight} in units of values, wanted at most {most} where each sample has a slot of its own: take another arrangement of samples (--packing turns)"
+    )]
+    Weight { weight: f64, most: f64 },
     #[error("{what}: got {got}, wanted {wanted}")]
     Shape { what: &'static str, got: String, wanted: String },
     #[error(transparent)]

@@ -1,17 +1,18 @@
 //! Options of `network`.
 
 use super::{
-    Inference, Network, NetworkError, Planned, calibration, client::NetworkClient, import, inference::Outline,
+    Inference, Network, NetworkError, Planned, activation::SignChoice, calibration, client::NetworkClient, import,
+    inference::Outline,
 };
 use crate::{
     data::load_array,
     floor::REAL_BYTES,
     linear::{data::generated, layer::Model},
     options::{
-        NumberRange, ROTATIONS, StorageArgs, absolute, choice, key_forms, margin, mistake, named_params, number_range,
-        one, strategy,
+        Choice, NumberRange, ROTATIONS, StorageArgs, absolute, choice, key_forms, margin, mistake, named_params,
+        number_range, one, strategy,
     },
-    way::Way,
+    way::{Arrangement, Way},
     workload::{Built, Named, Refusable, Workload},
 };
 use clap::Args;
@@ -80,6 +81,16 @@ pub struct NetworkArgs {
     #[arg(long, value_name = "ERROR", default_value = "0.005", value_parser = error, help_heading = "Activation")]
     error: f64,
 
+    /// Degrees of composed polynomials that approximate the sign in activations that bend at zero, and the bits of their
+    /// gap, as in 15,15,15:8 [default: what --error asks for]
+    #[arg(long, value_name = "DEGREES:BITS", value_parser = relu, help_heading = "Activation")]
+    relu: Option<SignChoice>,
+
+    /// How several samples lie: a ciphertext each, turns in the slots of a ciphertext, or a slot each and a ciphertext a
+    /// number [default: the fastest that fits]
+    #[arg(long, value_name = "NAME", value_parser = choice(PACKINGS), help_heading = "Strategy")]
+    packing: Option<Packed>,
+
     /// Rotation strategy of all maps, including bootstrapping [default: the fastest that fits]
     #[arg(long, value_parser = choice(ROTATIONS), value_name = "NAME", help_heading = "Strategy")]
     strategy: Option<Rotations>,
@@ -92,6 +103,24 @@ pub struct NetworkArgs {
     #[arg(long, value_name = "NAME|FILE.toml", help_heading = "Parameters")]
     preset: Option<String>,
 }
+
+/// How samples are asked to lie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Packed {
+    Apart,
+    Turns,
+    Slots,
+}
+
+const PACKINGS: &[Choice<Packed>] = &[
+    ("apart", Packed::Apart, "Each in ciphertexts of its own"),
+    ("turns", Packed::Turns, "As many as fit take turns in the slots of a ciphertext"),
+    (
+        "slots",
+        Packed::Slots,
+        "Each in a slot of its own, each number in a ciphertext: for thousands, without rotations",
+    ),
+];
 
 /// From the smallest to the largest.
 const PRESETS: [&str; 6] = ["n13-l3-s40", "n14-l7-s40", "n15-l16-s40", "n16-l24-s40", "n16-l32-s40", "boot"];
@@ -111,7 +140,7 @@ impl Workload for NetworkArgs {
     }
 
     fn build(&self, memory: Option<u64>) -> Refusable<Built<Self>> {
-        let network = import::load(&self.data.model)?;
+        let network = Arc::new(import::load(&self.data.model)?);
         let judged = self.data.judged(&network, &[])?;
         let ranges = calibration::ranges(&network, &self.others(&network)?)?;
         let inference = Inference {
@@ -119,18 +148,23 @@ impl Workload for NetworkArgs {
             ranges,
             margin: self.margin,
             error: self.error,
+            sign: self.relu.clone(),
             samples: judged.len(),
+            arrangement: Arrangement::default(),
             strategy: strategy(self.strategy.unwrap_or(Rotations::DoubleHoisted)),
             plaintexts: PlaintextForm::OnTheFly,
             bootstrapping: None,
         };
         let (preset, params) = self.chosen(&inference)?;
         let bootstrapping = params.bootstrapping().map(|_| BootstrapPlan::fastest(params.max_slots()));
-        let program = Planned::new(&params, Inference { bootstrapping, ..inference }, &network)?;
+        let inference = Inference { bootstrapping, ..inference };
+        let arrangements = arrangements(&params, &inference, self.packing)?;
+        let inference = Inference { arrangement: arrangements[0], ..inference };
+        let program = Planned::new(&params, inference, &network)?;
         let client = NetworkClient::new(&program, &network, judged, self.data.labels()?)?;
         let program = program.with_twin(client.twin());
         Ok(Built {
-            ways: self.ways(&program, memory),
+            ways: self.ways(&program, &arrangements, memory),
             described: program.inference().clone(),
             program,
             client: Some(client),
@@ -153,6 +187,7 @@ impl Workload for NetworkArgs {
     fn in_way(described: &mut Inference, way: Way) {
         (described.strategy, described.plaintexts) = way.maps.unwrap_or((described.strategy, described.plaintexts));
         described.bootstrapping = way.bootstrapping.or(described.bootstrapping);
+        described.arrangement = way.samples.unwrap_or(described.arrangement);
     }
 
     fn least_bytes(described: &Inference, _: &Params) -> u64 {
@@ -171,7 +206,7 @@ impl Workload for NetworkArgs {
     fn client(data: &NetworkData, of: &Inference, program: &Planned, files: &[PathBuf]) -> Refusable<NetworkClient> {
         // A client whose server alone has the weights encrypts with any others in their place.
         let here = Self::has_model(data);
-        let network = if here { import::load(&data.model)? } else { Network::generated(&of.network)? };
+        let network = Arc::new(if here { import::load(&data.model)? } else { Network::generated(&of.network)? });
         let judged = data.judged(&network, files)?;
         let labels = if files.is_empty() { data.labels()? } else { Vec::new() };
         Ok(NetworkClient::new(program, &network, judged, labels)?)
@@ -230,8 +265,9 @@ impl NetworkArgs {
         Ok(kept)
     }
 
-    /// Everything that the options leave open.
-    fn ways(&self, program: &Planned, memory: Option<u64>) -> Vec<Way> {
+    /// Everything that the options leave open. Of arrangements, the others are compared in their first configuration: how
+    /// maps rotate and how they are stored is the same question for all.
+    fn ways(&self, program: &Planned, arrangements: &[Arrangement], memory: Option<u64>) -> Vec<Way> {
         let keys = key_forms(self.storage.keys, memory);
         let rotations = self.strategy.map_or(vec![Rotations::DoubleHoisted, Rotations::MultiHop], |name| vec![name]);
         let boot = program.inference().bootstrapping;
@@ -243,10 +279,10 @@ impl NetworkArgs {
                 let kept = if form == PlaintextForm::Full { form } else { PlaintextForm::OnTheFly };
                 let plan = boot.map(|plan| BootstrapPlan { rotations, form: kept, halves: HalvesAt::Once, ..plan });
                 let maps = Some((strategy(rotations), form));
-                ways.extend(keys.iter().map(|&keys| Way { maps, bootstrapping: plan, keys }));
+                ways.extend(keys.iter().map(|&keys| Way { maps, bootstrapping: plan, ..Way::of_keys(keys) }));
             }
         }
-        ways
+        arranged(&ways, arrangements, keys.len())
     }
 }
 
@@ -276,6 +312,45 @@ impl NetworkData {
     }
 }
 
+/// The arrangements of samples that are compared: as many in turns as fit, a slot each, a ciphertext each.
+pub(crate) fn arrangements(
+    params: &Params,
+    inference: &Inference,
+    asked: Option<Packed>,
+) -> Refusable<Vec<Arrangement>> {
+    let outline = Outline::new(params, inference)?;
+    let most = outline.most_turns(params).min(inference.samples.next_power_of_two());
+    let turns = Arrangement::Turns(most);
+    Ok(match asked {
+        Some(Packed::Apart) => vec![Arrangement::Turns(1)],
+        Some(Packed::Turns) => vec![turns],
+        Some(Packed::Slots) => vec![Arrangement::Slots],
+        None if inference.samples == 1 => vec![Arrangement::Turns(1)],
+        None => {
+            let mut all = vec![turns];
+            if outline.admits_slots(&inference.network) {
+                all.push(Arrangement::Slots);
+            }
+            if most > 1 {
+                all.push(Arrangement::Turns(1));
+            }
+            all
+        }
+    })
+}
+
+/// Ways of the first arrangement, and the first `keys` of them for each of the others.
+pub(crate) fn arranged(ways: &[Way], arrangements: &[Arrangement], keys: usize) -> Vec<Way> {
+    let [first, others @ ..] = arrangements else { return ways.to_vec() };
+    if (others.is_empty(), first) == (true, &Arrangement::Turns(1)) {
+        return ways.to_vec();
+    }
+    let of = |way: &Way, arrangement: Arrangement| Way { samples: Some(arrangement), ..*way };
+    let mut all: Vec<Way> = ways.iter().map(|way| of(way, *first)).collect();
+    all.extend(others.iter().flat_map(|&other| ways.iter().take(keys).map(move |way| of(way, other))));
+    all
+}
+
 /// Numbers in the place of samples, in [−1, 1).
 fn made_up(network: &Network, seed: u64, count: usize) -> Vec<Vec<f64>> {
     let size = network.skeleton.sample();
@@ -303,6 +378,18 @@ fn samples(path: &Path, network: &Network) -> Refusable<Vec<Vec<f64>>> {
         return Err(mistake(text));
     }
     Ok(numbers.chunks_exact(size).map(<[f64]>::to_vec).collect())
+}
+
+/// Degrees and the bits of a gap that they can tell apart: a gap that leaves no room between stages has no polynomial.
+pub(crate) fn relu(text: &str) -> Result<SignChoice, String> {
+    let choice = text.split_once(':').and_then(|(degrees, bits)| {
+        let degrees = degrees.split(',').map(|d| d.trim().parse()).collect::<Result<_, _>>().ok()?;
+        Some(SignChoice { degrees, gap_bits: finite::parse(bits).ok()? })
+    });
+    let fits = |choice: &SignChoice| choice.is_possible() && choice.plan().error < 0.5;
+    choice.filter(fits).ok_or_else(|| {
+        "wanted odd degrees below 64 and a gap they can tell apart, as in 15,15,15:8 or 7,15,15:7".into()
+    })
 }
 
 fn error(text: &str) -> Result<f64, String> {

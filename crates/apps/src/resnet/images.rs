@@ -1,6 +1,5 @@
 //! Images: the binary form of CIFAR-10, and PNG.
 
-use super::client::Labeled;
 use crate::data::{
     DataError,
     dataset::{guarded, io_error, open_plain, starts_with},
@@ -10,6 +9,14 @@ use std::{
     io::{BufReader, Read},
     path::Path,
 };
+
+/// An image with its label, if that is known.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Labeled {
+    /// Channels × rows × columns, values in [0, 1].
+    pub image: Image,
+    pub label: Option<usize>,
+}
 
 /// Sides and channels of CIFAR images.
 pub const SIDE: usize = 32;

@@ -1,19 +1,18 @@
 //! Options of `resnet20`.
 
-use super::{
-    Inference, Network, Resnet, ResnetClient,
-    client::Labeled,
-    images,
-    relu::{Relu, ReluChoice},
-    weights,
-};
+use super::{Resnet, ResnetClient, Trained, images, images::Labeled, weights};
 use crate::{
     linear::layer::Model,
+    network::{
+        Inference,
+        activation::SignChoice,
+        options::{NetworkArgs, Packed, arrangements, relu},
+    },
     options::{
         NumberRange as Numbers, ROTATIONS, StorageArgs, absolute, choice, key_forms, margin, mistake, named_params,
         number_range as numbers, one, strategy,
     },
-    way::Way,
+    way::{Arrangement, Way},
     workload::{Built, Named, Refusable, Workload},
 };
 use clap::Args;
@@ -22,21 +21,18 @@ use limbwise::{
         BootstrapPlan, PlaintextForm,
         bootstrap::{HalvesAt, Rotations},
     },
-    finite,
     params::Params,
     scheme::Ckks,
 };
 use serde::{Deserialize, Serialize};
-use std::{
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use std::path::{Path, PathBuf};
 
 /// What is encrypted: the client's business.
 #[derive(Clone, Debug, Args, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ResnetData {
-    /// Weights as safetensors with PyTorch's names, or ONNX (.onnx): a ResNet-20, 32, 44, 56 or 110 for small images
+    /// Weights as safetensors with PyTorch's names (a ResNet-20, 32, 44, 56 or 110 for small images), or a network for images
+    /// of 32×32 pixels as ONNX (.onnx)
     #[arg(long, value_name = "FILE", help_heading = "Data")]
     weights: PathBuf,
 
@@ -81,7 +77,7 @@ pub struct ResnetArgs {
 
     /// Degrees of the composed polynomials that approximate the sign in the activation, and the bits of its gap
     #[arg(long, value_name = "DEGREES:BITS", default_value = "15,15,15:8", value_parser = relu, help_heading = "Activation")]
-    relu: ReluChoice,
+    relu: SignChoice,
 
     /// Rotation strategy of all maps, including bootstrapping [default: bsgs; in bootstrapping the fastest that fits]
     #[arg(long, value_parser = choice(ROTATIONS), value_name = "NAME", help_heading = "Strategy")]
@@ -113,14 +109,15 @@ impl Workload for ResnetArgs {
     fn build(&self, memory: Option<u64>) -> Refusable<Built<Self>> {
         let preset = self.preset.as_deref().unwrap_or(PRESET);
         let params = named_params(preset)?;
-        let network = self.data.network()?;
+        let trained = self.data.network()?;
         let judged = self.data.judged(&[])?;
-        let inference = self.inference(&params, &network, judged.len())?;
-        let program = Resnet::new(&params, inference, &network)?;
-        let client = ResnetClient::new(&program, &network, &judged)?;
+        let inference = self.inference(&params, &trained, judged.len())?;
+        let program = Resnet::new(&params, inference, &trained.network)?;
+        let client = ResnetClient::new(&program, &trained, &judged)?;
+        let program = Resnet::of(program.planned().clone().with_twin(client.network().twin()));
         Ok(Built {
             ways: self.ways(&program, memory),
-            described: program.inference().clone(),
+            described: program.planned().inference().clone(),
             program,
             client: Some(client),
             preset: preset.into(),
@@ -134,17 +131,20 @@ impl Workload for ResnetArgs {
     }
 
     fn program(of: &Inference, (params, _): Named<'_, Ckks>, model: Option<&Model>) -> Refusable<Resnet> {
-        Ok(of.program(params, model)?)
+        Ok(Resnet::of(of.program(params, model)?))
     }
 
     fn in_way(described: &mut Inference, way: Way) {
-        (described.strategy, described.plaintexts) = way.maps.unwrap_or((described.strategy, described.plaintexts));
-        described.bootstrapping = way.bootstrapping.or(described.bootstrapping);
+        NetworkArgs::in_way(described, way);
+    }
+
+    fn least_bytes(described: &Inference, params: &Params) -> u64 {
+        NetworkArgs::least_bytes(described, params)
     }
 
     fn server_model(_: &Inference, [file, _]: [Option<&Path>; 2]) -> Refusable<Option<Model>> {
-        let network = file.map(|file| weights::load(file, images::SIDE)).transpose()?.map(Arc::new);
-        Ok(Some(Model { network, ..Model::default() }))
+        let trained = file.map(|file| weights::load(file, images::SIDE)).transpose()?;
+        Ok(Some(Model { graph: trained.map(|trained| trained.network), ..Model::default() }))
     }
 
     fn client(data: &ResnetData, _: &Inference, program: &Resnet, files: &[PathBuf]) -> Refusable<ResnetClient> {
@@ -157,22 +157,26 @@ impl Workload for ResnetArgs {
 }
 
 impl ResnetArgs {
-    fn inference(&self, params: &Params, network: &Network, images: usize) -> Refusable<Inference> {
-        let ranges = self.ranges(network)?;
-        Ok(Inference {
-            architecture: network.architecture.clone(),
-            images,
-            ranges,
-            relu: self.relu.clone(),
+    fn inference(&self, params: &Params, trained: &Trained, images: usize) -> Refusable<Inference> {
+        let inference = Inference {
+            network: trained.network.skeleton.clone(),
+            ranges: trained.ranges(&self.others(trained)?, self.margin)?,
+            margin: self.margin,
+            // Of functions that do not bend at zero, which a ResNet has none of.
+            error: 0.005,
+            sign: Some(self.relu.clone()),
+            samples: images,
+            arrangement: Arrangement::default(),
             strategy: strategy(self.strategy.unwrap_or(Rotations::Bsgs)),
             plaintexts: PlaintextForm::AtUse,
             bootstrapping: params.bootstrapping().map(|_| BootstrapPlan::fastest(params.max_slots())),
-            bounds: network.bounds(),
-        })
+        };
+        let arrangement = arrangements(params, &inference, Some(Packed::Turns))?[0];
+        Ok(Inference { arrangement, ..inference })
     }
 
-    /// The ranges of activations, measured on other images than those that are judged.
-    fn ranges(&self, network: &Network) -> Refusable<Vec<f64>> {
+    /// The images that ranges are measured on: others than those that are judged.
+    fn others(&self, trained: &Trained) -> Refusable<Vec<Vec<f64>>> {
         let file = self.calibrate.as_deref().unwrap_or(&self.data.data);
         let all = images::load(file)?;
         let judged = |number: usize| same(file, &self.data.data) && self.data.images.0.contains(&number);
@@ -182,7 +186,7 @@ impl ResnetArgs {
             return Err(mistake(text));
         }
         let chosen = all.iter().zip(1..).filter(|(_, number)| asked(*number) && !judged(*number));
-        let chosen = chosen.map(|(one, _)| network.normalized(&one.image)).collect::<Result<Vec<_>, _>>()?;
+        let chosen = chosen.map(|(one, _)| trained.normalized(&one.image)).collect::<Result<Vec<_>, _>>()?;
         if chosen.is_empty() {
             let text = format!(
                 "{}: no image is left to calibrate the activations on; give others with --calibrate FILE",
@@ -190,23 +194,28 @@ impl ResnetArgs {
             );
             return Err(mistake(text));
         }
-        Ok(network.largest(&chosen)?.into_iter().map(|most| (most * self.margin).max(1e-3)).collect())
+        Ok(chosen)
     }
 
     /// Everything that the options leave open.
     fn ways(&self, program: &Resnet, memory: Option<u64>) -> Vec<Way> {
-        let maps = program.inference().strategy;
+        let inference = program.planned().inference();
+        let maps = inference.strategy;
         let rotations = self.strategy.map_or(vec![Rotations::DoubleHoisted, Rotations::MultiHop], |name| vec![name]);
         // Those of all layers are thousands: kept, they take gigabytes for little time.
         let forms = self.storage.forms(&[PlaintextForm::AtUse, PlaintextForm::OnTheFly]);
         let keys = key_forms(self.storage.keys, memory);
-        let boot = program.inference().bootstrapping;
+        let boot = inference.bootstrapping;
         let mut ways = Vec::new();
         for &form in forms {
             for &rotations in &rotations {
                 let plan =
                     boot.map(|plan| BootstrapPlan { rotations, form: kept(form), halves: HalvesAt::Once, ..plan });
-                ways.extend(keys.iter().map(|&keys| Way { maps: Some((maps, form)), bootstrapping: plan, keys }));
+                ways.extend(keys.iter().map(|&keys| Way {
+                    maps: Some((maps, form)),
+                    bootstrapping: plan,
+                    ..Way::of_keys(keys)
+                }));
             }
         }
         ways
@@ -214,7 +223,7 @@ impl ResnetArgs {
 }
 
 impl ResnetData {
-    fn network(&self) -> Refusable<Network> {
+    fn network(&self) -> Refusable<Trained> {
         Ok(weights::load(&self.weights, images::SIDE)?)
     }
 
@@ -237,16 +246,4 @@ fn kept(form: PlaintextForm) -> PlaintextForm {
 fn same(a: &Path, b: &Path) -> bool {
     let resolved = |path: &Path| std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     resolved(a) == resolved(b)
-}
-
-fn relu(text: &str) -> Result<ReluChoice, String> {
-    let choice = text.split_once(':').and_then(|(degrees, bits)| {
-        let degrees = degrees.split(',').map(|d| d.trim().parse()).collect::<Result<_, _>>().ok()?;
-        Some(ReluChoice { degrees, gap_bits: finite::parse(bits).ok()? })
-    });
-    // A gap that leaves no room between the stages has no polynomial.
-    let fits = |choice: &ReluChoice| choice.is_possible() && Relu::new(choice).sign_error < 0.5;
-    choice.filter(fits).ok_or_else(|| {
-        "wanted odd degrees below 64 and a gap they can tell apart, as in 15,15,15:8 or 7,15,15:7".into()
-    })
 }

@@ -1,40 +1,116 @@
-//! Weights: a safetensors file with PyTorch's names or an ONNX file, checked, batch norms folded into the convolutions.
+//! Weights: a safetensors file with PyTorch's names, checked, batch norms folded into the convolutions; or an ONNX file,
+//! which the compiler's importer reads.
 //!
 //! Names in safetensors are those of the common CIFAR networks: `conv1`, `bn1`, `layer{stage}.{block}.conv{1,2}`,
 //! `layer{stage}.{block}.bn{1,2}`, `linear` (or `fc`). Numbers are 32-bit floats. The file's metadata may have
 //! `input_mean`, `input_std` and `bn_eps`; without them those of ImageNet, and 1e-5, are taken, as common training
-//! scripts do. Of ONNX see `onnx`.
+//! scripts do. An ONNX file has them in its metadata too.
 
-mod onnx;
-
-use super::network::{Architecture, Network, Weights};
-use crate::{data::DataError, linear::data::generated};
+use super::{
+    ResnetError,
+    architecture::{Architecture, Step, Weights},
+};
+use crate::{
+    data::DataError,
+    linear::data::generated,
+    network::{
+        Network, NetworkError,
+        calibration::{self, Range},
+        import::{self, ImportError},
+    },
+};
+use limbwise::ckks::tensor::Image;
 use safetensors::{Dtype, SafeTensors};
-use std::{collections::HashMap, io::Read, path::Path};
+use std::{collections::HashMap, io::Read, path::Path, sync::Arc};
 
 /// Longest file that is read: a `ResNet-110` has 7 MB.
 const MOST_BYTES: u64 = 1 << 28;
 const KERNEL: usize = 3;
 
+/// A network that was trained on images.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Trained {
+    pub network: Arc<Network>,
+    /// What is taken from each channel of an image with values in [0, 1], and what it is then divided by.
+    pub normalization: Vec<[f64; 2]>,
+}
+
+/// Why a file has no network for images.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum WeightsError {
+    #[error(transparent)]
+    Data(#[from] DataError),
+    #[error(transparent)]
+    Import(#[from] ImportError),
+}
+
 /// Reads a network from a file.
 ///
 /// # Errors
-/// [`DataError`]: not such a file, a tensor that is missing or has another shape, shortcuts with weights.
-pub fn load(path: &Path, side: usize) -> Result<Network, DataError> {
+/// [`WeightsError`]: not such a file, a tensor that is missing or has another shape, in safetensors shortcuts with weights,
+/// in ONNX what the compiler refuses or takes no images of this side.
+pub fn load(path: &Path, side: usize) -> Result<Trained, WeightsError> {
+    if path.extension().is_some_and(|e| e == "onnx") {
+        return of_graph(path, side);
+    }
     let mut bytes = Vec::new();
     let (file, length) = crate::data::dataset::open_plain(path)?;
     if length <= MOST_BYTES {
         let read = file.take(MOST_BYTES).read_to_end(&mut bytes);
         read.map_err(|source| DataError::Io { path: path.to_owned(), source })?;
     }
-    parse(&bytes, path, side)
+    Ok(parse(&bytes, path, side)?)
 }
 
-/// A network from the bytes of a file, which is of the kind that its name says.
-pub(super) fn parse(bytes: &[u8], path: &Path, side: usize) -> Result<Network, DataError> {
-    if path.extension().is_some_and(|e| e == "onnx") {
-        return onnx::parse(bytes, path, side);
+/// A network of an ONNX file, whose only input must be an image of three channels and this side.
+fn of_graph(path: &Path, side: usize) -> Result<Trained, WeightsError> {
+    let (network, metadata) = import::load_with_metadata(path)?;
+    let origin = Origin { path, metadata: metadata.into_iter().collect() };
+    let inputs: Vec<Vec<usize>> = network.skeleton.inputs().map(|input| input.shape.clone()).collect();
+    if inputs != [[1, super::images::CHANNELS, side, side]] || network.skeleton.outputs.len() != 1 {
+        let got = format!("inputs of {inputs:?} and {} outputs", network.skeleton.outputs.len());
+        origin.refused(got, "one image of 3 channels and 32×32 pixels, and one output with the scores")?;
     }
+    let normalization = origin.normalization(super::images::CHANNELS)?;
+    Ok(Trained { network: Arc::new(network), normalization })
+}
+
+impl Trained {
+    /// An image as the network takes it: each channel less its mean, over its deviation.
+    ///
+    /// # Errors
+    /// [`ResnetError::Shape`] for an image of another shape.
+    pub fn normalized(&self, image: &Image) -> Result<Vec<f64>, ResnetError> {
+        let [channels, height, width] = image.shape();
+        let wanted = self.network.skeleton.inputs().next().map_or(&[][..], |input| &input.shape);
+        if wanted != [1, channels, height, width] {
+            let got = format!("{channels} channels of {height}×{width} pixels");
+            let wanted = "images of the size that the network was trained on";
+            return Err(ResnetError::Shape { what: "an image", got, wanted });
+        }
+        let value = |(at, x): (usize, &f64)| {
+            let [mean, deviation] = self.normalization[at / (height * width)];
+            (x - mean) / deviation
+        };
+        Ok(image.values().iter().enumerate().map(value).collect())
+    }
+
+    /// The ranges of all values on normalized images; that of the input is what any image may have, whatever the margin.
+    ///
+    /// # Errors
+    /// As [`calibration::ranges`].
+    pub fn ranges(&self, images: &[Vec<f64>], margin: f64) -> Result<Vec<Range>, NetworkError> {
+        let mut ranges = calibration::ranges(&self.network, images)?;
+        let ends = self.normalization.iter().flat_map(|[mean, deviation]| [mean / deviation, (1.0 - mean) / deviation]);
+        let most = ends.map(f64::abs).fold(0.0, f64::max) / margin;
+        ranges[0] = Range { from: -most, to: most };
+        Ok(ranges)
+    }
+}
+
+/// A network from the bytes of a safetensors file.
+pub(super) fn parse(bytes: &[u8], path: &Path, side: usize) -> Result<Trained, DataError> {
     let refused = |got: String| Origin::refuse(path, got, "a safetensors file with the weights of a network");
     let tensors = SafeTensors::deserialize(bytes).map_err(|e| refused(e.to_string()))?;
     let (_, head) = SafeTensors::read_metadata(bytes).map_err(|e| refused(e.to_string()))?;
@@ -169,20 +245,15 @@ impl Reader<'_> {
         }
     }
 
-    fn network(&self, side: usize) -> Result<Network, DataError> {
+    fn network(&self, side: usize) -> Result<Trained, DataError> {
         let architecture = self.architecture(side)?;
         let epsilon = self.origin.listed("bn_eps", 1, &[1e-5])?[0];
-        let mut names = vec![("conv1".to_owned(), "bn1".to_owned())];
-        for stage in 1..=architecture.widths.len() {
-            for block in 0..architecture.blocks {
-                let name = |part: &str| format!("layer{stage}.{block}.{part}");
-                names.extend([1, 2].map(|i| (name(&format!("conv{i}")), name(&format!("bn{i}")))));
-            }
-        }
         let steps = architecture.steps();
-        let folded =
-            steps.iter().zip(&names).map(|(step, (conv, norm))| self.folded(step.channels, conv, norm, epsilon));
-        let convolutions = folded.collect::<Result<_, _>>()?;
+        let folded = |(step, [conv, norm]): (&Step, [String; 2])| {
+            let weights = self.folded(step.channels, &conv, &norm, epsilon)?;
+            Ok::<_, DataError>((conv, weights))
+        };
+        let convolutions = steps.iter().zip(architecture.names()).map(folded).collect::<Result<Vec<_>, _>>()?;
         let last = architecture.widths[architecture.widths.len() - 1];
         let head = if self.shape("linear.bias").is_some() { "linear" } else { "fc" };
         let linear = Weights {
@@ -190,7 +261,10 @@ impl Reader<'_> {
             bias: self.numbers(&format!("{head}.bias"), &[architecture.classes])?,
         };
         let normalization = self.origin.normalization(architecture.channels)?;
-        Ok(Network { architecture, convolutions, linear, normalization })
+        let network = architecture
+            .network(&convolutions, &linear)
+            .or_else(|e| self.refused(e.to_string(), "a network that is no larger than those that are planned"))?;
+        Ok(Trained { network: Arc::new(network), normalization })
     }
 
     /// A convolution with its batch norm.
@@ -208,29 +282,49 @@ impl Reader<'_> {
     }
 }
 
-impl Network {
-    /// Numbers in the place of a server's that are absent, or for a test: such that values neither die nor grow.
+impl Architecture {
+    /// The names of each convolution and of its batch norm.
+    fn names(&self) -> Vec<[String; 2]> {
+        let mut names = vec![["conv1".to_owned(), "bn1".to_owned()]];
+        for stage in 1..=self.widths.len() {
+            for block in 0..self.blocks {
+                let of = |i| ["conv", "bn"].map(|part| format!("layer{stage}.{block}.{part}{i}"));
+                names.extend([1, 2].map(of));
+            }
+        }
+        names
+    }
+
+    /// Numbers in the place of trained ones: such that values neither die nor grow.
     #[must_use]
-    pub fn generated(architecture: &Architecture, seed: u64) -> Self {
+    pub fn generated(&self, seed: u64) -> (Vec<(String, Weights)>, Weights) {
         let numbers = |stream: u64, count: usize, most: f64| generated(seed, stream, count, most);
-        let steps = architecture.steps();
-        let convolution = |(stream, step): (u64, &super::network::Step)| {
+        let convolution = |(stream, (step, [name, _])): (u64, (&Step, [String; 2]))| {
             let [inputs, outputs] = step.channels;
             let most = 1.5 / ((inputs * KERNEL * KERNEL) as f64).sqrt();
             let weights = numbers(2 * stream, inputs * outputs * KERNEL * KERNEL, most);
-            Weights { weights, bias: numbers(2 * stream + 1, outputs, 0.2) }
+            (name, Weights { weights, bias: numbers(2 * stream + 1, outputs, 0.2) })
         };
-        let last = architecture.widths.last().copied().unwrap_or(1);
+        let last = self.widths.last().copied().unwrap_or(1);
         let linear = Weights {
-            weights: numbers(u64::MAX, architecture.classes * last, 1.0),
-            bias: numbers(u64::MAX - 1, architecture.classes, 1.0),
+            weights: numbers(u64::MAX, self.classes * last, 1.0),
+            bias: numbers(u64::MAX - 1, self.classes, 1.0),
         };
-        Self {
-            architecture: architecture.clone(),
-            convolutions: (0u64..).zip(&steps).map(convolution).collect(),
-            linear,
-            normalization: vec![[0.5, 0.25]; architecture.channels],
-        }
+        let steps = self.steps();
+        ((0u64..).zip(steps.iter().zip(self.names())).map(convolution).collect(), linear)
+    }
+}
+
+impl Trained {
+    /// A network of generated numbers.
+    ///
+    /// # Errors
+    /// [`ResnetError`] for no architecture.
+    pub fn generated(architecture: &Architecture, seed: u64) -> Result<Self, ResnetError> {
+        architecture.check()?;
+        let (convolutions, linear) = architecture.generated(seed);
+        let network = Arc::new(architecture.network(&convolutions, &linear)?);
+        Ok(Self { network, normalization: vec![[0.5, 0.25]; architecture.channels] })
     }
 }
 
@@ -264,7 +358,7 @@ mod tests {
         all
     }
 
-    fn read(tensors: &Tensors, metadata: &[(&str, &str)]) -> Result<Network, DataError> {
+    fn read(tensors: &Tensors, metadata: &[(&str, &str)]) -> Result<Trained, DataError> {
         let bytes: Vec<(String, Vec<usize>, Vec<u8>)> = tensors
             .iter()
             .map(|(name, (shape, numbers))| {
@@ -282,14 +376,12 @@ mod tests {
     fn batch_norms_are_folded() {
         let network =
             read(&tensors(), &[("bn_eps", "1"), ("input_mean", "0.1,0.2, 0.3"), ("input_std", "1,1,2")]).unwrap();
-        assert_eq!(network.architecture.widths, [2, 4]);
-        assert_eq!(
-            (network.architecture.blocks, network.architecture.classes, network.architecture.layers()),
-            (1, 5, 6)
-        );
+        let skeleton = &network.network.skeleton;
+        assert_eq!((skeleton.values.len(), &skeleton.values[11].shape[..]), (12, &[1, 5][..]));
         // 2·(0.5·x − 1)/√(3 + 1) + 0.25
         let close = |a: f64, b: f64| (a - b).abs() < 1e-12;
-        assert!(network.convolutions.iter().all(|c| close(c.weights[0], 0.5) && close(c.bias[0], -0.75)));
+        let lists = network.network.weights.chunks_exact(2).take(5);
+        assert!(lists.into_iter().all(|list| close(list[0][0], 0.5) && close(list[1][0], -0.75)));
         assert!(close(network.normalization[2][0], 0.3) && close(network.normalization[2][1], 2.0));
         let [mean, deviation] = read(&tensors(), &[]).unwrap().normalization[0];
         assert!(close(mean, 0.485) && close(deviation, 0.229));

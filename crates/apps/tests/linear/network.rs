@@ -12,8 +12,13 @@ use limbwise_apps::{
     AnyProgram, Client as _, Description, Program as _,
     data::load_array,
     linear::layer::Model,
-    network::{Inference, Network, Planned, calibration, client::NetworkClient, import, skeleton::Operation},
+    network::{
+        Inference, Network, Planned, calibration, client::NetworkClient, import, options::NetworkArgs,
+        skeleton::Operation,
+    },
     registry::Described,
+    way::{Arrangement, Way},
+    workload::Workload,
 };
 use std::{
     path::{Path, PathBuf},
@@ -24,8 +29,8 @@ fn file(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)
 }
 
-fn network() -> Network {
-    import::load(&file("small.onnx")).unwrap()
+fn network() -> Arc<Network> {
+    Arc::new(import::load(&file("small.onnx")).unwrap())
 }
 
 fn rows(name: &str, size: usize) -> Vec<Vec<f64>> {
@@ -45,18 +50,21 @@ fn inference(network: &Network, error: f64) -> Inference {
         ranges: calibration::ranges(network, &rows("small_x.npy", 128)[1..]).unwrap(),
         margin: 2.0,
         error,
+        sign: None,
         samples: 1,
+        arrangement: Arrangement::default(),
         strategy: Strategy::DoubleHoisted { babies: 0 },
         plaintexts: PlaintextForm::OnTheFly,
         bootstrapping: None,
     }
 }
 
-/// Both sides for the first sample.
+/// Both sides for the first samples.
 fn sides(params: &Params, inference: Inference) -> (Planned, NetworkClient) {
     let program = Planned::new(params, inference, &network()).unwrap();
-    let samples = rows("small_x.npy", 128)[..1].to_vec();
-    let client = NetworkClient::new(&program, &network(), samples, vec![0]).unwrap();
+    let samples = rows("small_x.npy", 128)[..program.inference().samples].to_vec();
+    let labels = vec![0; samples.len()];
+    let client = NetworkClient::new(&program, &network(), samples, labels).unwrap();
     (program, client)
 }
 
@@ -93,6 +101,52 @@ fn a_network_decrypts_to_its_polynomial_twin() {
 }
 
 #[test]
+fn samples_take_turns_or_have_a_slot_each() {
+    let of = |samples, arrangement| {
+        let ranges = calibration::ranges(&network(), &rows("small_x.npy", 128)).unwrap();
+        Inference { ranges, samples, arrangement, ..inference(&network(), 0.02) }
+    };
+    // Two in turns and a gap; a slot each.
+    let cases = [
+        (3, Arrangement::Turns(2), 2, 128 * 2),
+        (3, Arrangement::Slots, 128, 4),
+        (2, Arrangement::Turns(4), 1, 128 * 4),
+    ];
+    for (samples, arrangement, batch, slots) in cases {
+        let (program, client) = sides(&leveled(15), of(samples, arrangement));
+        let input = &program.inputs()[0];
+        assert_eq!((input.batch, input.packing.slots), (batch, slots), "{arrangement:?}");
+        let (results, predicted) = session(&program, &client);
+        let conclusion = client.conclude(&results);
+        let got = conclusion.found.precision.mean;
+        assert!(got > 12.0 && got > predicted - 4.0, "{arrangement:?}: {got:.1} bits, {predicted:.1} expected");
+        assert!(conclusion.warnings.is_empty(), "{:?}", conclusion.warnings);
+        let scores = program.arrays(&results);
+        assert_eq!(scores[0].shape, [samples, 3]);
+        // Samples differ, and stand where they were put.
+        for (sample, wanted) in scores[0].values.chunks_exact(3).zip(rows("small_y.npy", 3)) {
+            assert!(sample.iter().zip(&wanted).all(|(z, y)| (z.re - y).abs() < 0.15), "{sample:?} {wanted:?}");
+        }
+        assert_eq!(program.model().maps.is_empty(), arrangement == Arrangement::Slots, "{arrangement:?}");
+    }
+}
+
+#[test]
+fn a_way_moves_both_sides_to_another_arrangement() {
+    let way = Way { samples: Some(Arrangement::Slots), ..Way::of_keys(KeyForm::Stored) };
+    let apart = Inference { samples: 3, ..inference(&network(), 0.02) };
+    let ranges = calibration::ranges(&network(), &rows("small_x.npy", 128)).unwrap();
+    let (program, client) = sides(&leveled(15), Inference { ranges, ..apart });
+    assert_eq!(client.values(0).len(), 3);
+    let (moved, their) = (program.in_way(way), client.in_way(way).unwrap());
+    assert_eq!((moved.inputs()[0].batch, their.values(0).len(), their.values(0)[0].len()), (128, 128, 4));
+    assert!(client.in_way(Way::of_keys(KeyForm::Stored)).is_none());
+    let mut described = program.inference().clone();
+    <NetworkArgs as Workload>::in_way(&mut described, way);
+    assert_eq!(&described, moved.inference(), "the description says how samples lie");
+}
+
+#[test]
 fn where_levels_end_values_are_bootstrapped() {
     let params = bootstrapped();
     let plan = Inference { bootstrapping: Some(BootstrapPlan::fastest(1)), ..inference(&network(), 0.02) };
@@ -111,7 +165,7 @@ fn a_description_is_enough_for_both_sides() {
     let described = Description::new::<Ckks>("small", program.params(), KeyForm::Stored, workload);
     let read = Description::parse(&described.to_bytes()).unwrap();
     assert_eq!(read, described);
-    let graph = Some(Arc::new(network()));
+    let graph = Some(network());
     let AnyProgram::Ckks(server) = read.program(&Model { graph, ..Model::default() }).unwrap() else { panic!("slots") };
     let AnyProgram::Ckks(client) = read.stand_in().unwrap() else { panic!("slots") };
     let rotations = |model: limbwise::scheme::Maps<'_>| -> Vec<_> {

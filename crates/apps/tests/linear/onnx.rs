@@ -11,8 +11,12 @@ use limbwise_apps::{
     Program as _,
     data::load_array,
     network::{Inference, Network, Planned, calibration, client::NetworkClient, import},
+    way::Arrangement,
 };
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 /// Of the largest output: what a test may be off.
 const ALLOWED: f64 = 1.0 / 4096.0;
@@ -30,7 +34,7 @@ fn numbers(path: &Path) -> Vec<f64> {
 }
 
 /// The shallowest of a few rings, and the program on it.
-fn planned(network: &Network, x: &[f64]) -> Result<Planned, String> {
+fn planned(network: &Arc<Network>, x: &[f64]) -> Result<Planned, String> {
     // Ranges are those of the input, with room.
     let ranges = calibration::ranges(network, &[x.to_vec()]).map_err(|e| e.to_string())?;
     let inference = Inference {
@@ -38,7 +42,9 @@ fn planned(network: &Network, x: &[f64]) -> Result<Planned, String> {
         ranges,
         margin: 1.25,
         error: 0.5 * ALLOWED,
+        sign: None,
         samples: 1,
+        arrangement: Arrangement::default(),
         strategy: Strategy::DoubleHoisted { babies: 0 },
         plaintexts: PlaintextForm::OnTheFly,
         bootstrapping: None,
@@ -55,7 +61,7 @@ fn planned(network: &Network, x: &[f64]) -> Result<Planned, String> {
 
 /// What is wrong, if anything is.
 fn check(folder: &Path) -> Result<(), String> {
-    let network = import::load(&folder.join("model.onnx")).map_err(|e| format!("not imported: {e}"))?;
+    let network = Arc::new(import::load(&folder.join("model.onnx")).map_err(|e| format!("not imported: {e}"))?);
     let (x, y) = (numbers(&folder.join("x.npy")), numbers(&folder.join("y.npy")));
     if x.len() != network.skeleton.sample() {
         return Err(format!("not imported: {} numbers for inputs of {}", x.len(), network.skeleton.sample()));

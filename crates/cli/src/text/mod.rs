@@ -15,6 +15,7 @@ pub(crate) mod record;
 pub(crate) mod run;
 pub(crate) mod sweep;
 pub(crate) mod table;
+pub(crate) mod tables;
 pub(crate) mod time;
 pub(crate) mod units;
 

@@ -3,13 +3,15 @@
 use super::{
     params::{power, security_line},
     table::{self, line},
+    tables::{self, Table},
     units,
 };
 use limbwise::rlwe::KeyForm;
 use limbwise_apps::Details;
+use limbwise_machines::html::page::{Column, Page};
 use limbwise_runtime::{
     Plan,
-    plan::{Choice, KeyReads},
+    plan::KeyReads,
     scheme::{BridgedPlan, IntegersPlan, MessagesPlan, SchemePlan, SlotsPlan},
 };
 use serde_json::Value;
@@ -23,6 +25,37 @@ pub(crate) fn form(form: KeyForm) -> &'static str {
         KeyForm::Seeded => "seeded",
         KeyForm::Disk => "on disk",
     }
+}
+
+/// The tables below a plan's lines.
+fn tables(plan: &Plan) -> Vec<Table> {
+    let samples = plan.details.get("samples").and_then(Value::as_f64);
+    let layers = plan.details.get("layers").and_then(Value::as_array).and_then(|layers| tables::layers(layers));
+    tables::choices(&plan.choices, samples).into_iter().chain(layers).collect()
+}
+
+/// A plan as a page.
+pub(crate) fn page(plan: &Plan) -> Page {
+    let mut page = Page::new("A program planned", table::heading(&plan.head).trim_end());
+    page.section("Plan");
+    let text = render(plan);
+    let lines = text.lines().take_while(|line| line.starts_with("  ") || line.starts_with("plan of")).skip(1);
+    let cells = lines.map(|line| {
+        let (name, value) = line.trim_end().split_at_checked(16).unwrap_or((line, ""));
+        vec![name.trim().to_owned(), value.trim().to_owned()]
+    });
+    page.table(&[("", Column::Text), ("", Column::Text)], &cells.collect::<Vec<_>>());
+    for table in tables(plan) {
+        page.section(table.title);
+        let heading: Vec<(&str, Column)> = table
+            .heading
+            .iter()
+            .enumerate()
+            .map(|(at, &name)| (name, if table.right.contains(&at) { Column::Number } else { Column::Text }))
+            .collect();
+        page.table(&heading, &table.rows.iter().map(|row| row.to_vec()).collect::<Vec<_>>());
+    }
+    page
 }
 
 pub(crate) fn render(plan: &Plan) -> String {
@@ -48,9 +81,7 @@ pub(crate) fn render(plan: &Plan) -> String {
     let [limbs, products] = [plan.counts.transformed_limbs, plan.counts.products()].map(units::count);
     text += &line("counts", &format!("{limbs} limbs transformed, {products} modular products"));
     text += &line("seconds", &units::evaluation(&plan.head.device, plan.seconds_predicted, plan.seconds_interval));
-    if !plan.choices.is_empty() {
-        text += &choices(&plan.choices);
-    }
+    tables(plan).iter().for_each(|table| text += &table.text());
     text
 }
 
@@ -206,20 +237,4 @@ pub(super) fn key_reads(reads: &KeyReads) -> String {
     let [read, memory] = [reads.read_bytes, reads.memory_bytes].map(units::bytes);
     let rate = reads.read_gb_s.map_or(String::new(), |rate| format!(" at {rate:.2} GB/s from the page cache"));
     format!("{} of {read}{rate}, at most {memory} in memory", reads.reads)
-}
-
-/// The ways that are worth choosing.
-fn choices(choices: &[Choice]) -> String {
-    let cells = |c: &Choice| {
-        let mark = if c.chosen { "*" } else { "" };
-        let strategy = c.strategy.clone().unwrap_or_else(|| "-".into());
-        let plaintexts = c.plaintexts.map_or("-", limbwise::ckks::PlaintextForm::name);
-        let bytes = [c.key_bytes, c.plaintext_bytes, c.peak_memory_bytes].map(units::bytes);
-        let [keys, clear, peak] = bytes;
-        let (count, seconds) = (c.keys.to_string(), units::seconds(c.seconds));
-        [mark.into(), strategy, plaintexts.into(), form(c.key_form).into(), count, keys, clear, peak, seconds]
-    };
-    let heading = ["", "strategy", "plaintexts", "keys", "count", "key bytes", "plaintexts", "peak memory", "seconds"];
-    let rows: Vec<_> = choices.iter().map(cells).collect();
-    format!("choices, * taken\n{}", table::render(heading, &rows, &[4, 5, 6, 7, 8]))
 }

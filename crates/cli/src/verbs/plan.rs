@@ -2,6 +2,7 @@
 
 use crate::{
     choosing::{Choosing, DemandArgs},
+    files::Target,
     host::{CalibrationArgs, HostArgs, MemoryArgs},
     output::OutputArgs,
     progress::note,
@@ -10,6 +11,7 @@ use crate::{
     workload::{Workload, refused},
 };
 use limbwise_apps::{AnyPrepared, on_scheme};
+use std::path::PathBuf;
 
 /// Predict the cost of a program before any key exists
 ///
@@ -31,11 +33,18 @@ use limbwise_apps::{AnyPrepared, on_scheme};
 ///   seconds        of the evaluation on this CPU with this number of threads, without key generation
 ///   failure        TFHE programs: probability that any message is wrong
 ///   choices        Pareto-optimal configurations in memory and time; the star marks the chosen one
+///   layers         networks: of each value the level and scale it ends at, expected bits, rotations, evaluation keys,
+///                  bytes and seconds
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Plan {
     #[command(subcommand)]
     workload: Workload,
+
+    /// Also write the plan with all tables as one self-contained HTML file
+    #[arg(long, value_name = "FILE", global = true)]
+    html: Option<PathBuf>,
+
     #[command(flatten)]
     host: HostArgs,
     #[command(flatten)]
@@ -51,6 +60,7 @@ pub(crate) struct Plan {
 impl Plan {
     pub(super) fn execute(&self) -> anyhow::Result<()> {
         let output = self.output.open()?;
+        let html = self.html.as_deref().map(Target::new).transpose()?;
         self.calibration.apply();
         let dev = self.host.open()?;
         let memory = self.memory.most;
@@ -64,6 +74,9 @@ impl Plan {
         on_scheme!(AnyPrepared, workload.prepare(memory).map_err(refused)?, built => {
             let calibration = calibrated_with_disk(&dev, &built, &self.memory.key_dir())?;
             let plan = planned(&built, &calibration, memory)?.plan;
+            if let Some(html) = &html {
+                html.write(text::plan::page(&plan).render().as_bytes())?;
+            }
             output.report(&plan, &text::plan::render(&plan))
         })
     }

@@ -13,7 +13,7 @@ use crate::{
     workload::{Whole, Workload, refused},
 };
 use limbwise::ckks::ShadowBound;
-use limbwise_apps::{AnyPrepared, Prepared, Program as _, on_scheme};
+use limbwise_apps::{AnyPrepared, Client as _, Prepared, Program as _, on_scheme};
 use limbwise_machines::{Spec, time};
 use limbwise_math::finite;
 use limbwise_runtime::{
@@ -120,7 +120,8 @@ impl Run {
             None => self.seed.of_run(),
             Some(dir) => self.seed.of_checkpoint(dir)?,
         };
-        let (program, client) = (built.program(way), Of(client));
+        let moved = client.in_way(way);
+        let (program, client) = (built.program(way), Of(moved.as_ref().unwrap_or(client)));
         let sides = Sides { program: &program, client: &client, seeds: &seeds };
         let mut journal = match &self.checkpoint {
             None => None,

@@ -4,6 +4,7 @@ use super::{Answer, scratch::with_file};
 use limbwise_apps::{
     data::{self, Digits, LoadOptions, Pooling, idx, npy as numpy},
     forest::{Ensemble, Forest, Grid},
+    network::{Network, import},
     nn, query,
     resnet::{images as pictures, weights},
 };
@@ -21,19 +22,22 @@ fn text<T, E: std::fmt::Display>(read: Result<T, E>) -> Result<T, String> {
     read.map_err(|e| e.to_string())
 }
 
-fn network(bytes: &[u8], end: &str) -> Answer {
-    let network = with_file(end, bytes, |path| text(weights::load(path, SIDE)))?;
-    text(network.architecture.check())?;
-    assert_eq!(network.convolutions.len(), network.architecture.steps().len(), "convolutions of the architecture");
-    Ok(())
-}
-
+/// A graph of any network.
 pub fn onnx(bytes: &[u8]) -> Answer {
-    network(bytes, ".onnx")
+    whole(&text(import::parse(bytes, "fuzz.onnx"))?)
 }
 
+/// The weights of a residual network.
 pub fn safetensors(bytes: &[u8]) -> Answer {
-    network(bytes, ".safetensors")
+    whole(&with_file(".safetensors", bytes, |path| text(weights::load(path, SIDE)))?.network)
+}
+
+/// What is taken is a network that goes together, with numbers that can be computed with.
+fn whole(network: &Network) -> Answer {
+    text(network.skeleton.check())?;
+    assert!(network.weights.iter().map(Vec::len).eq(network.skeleton.weights.iter().copied()), "weights of all lists");
+    assert!(network.weights.iter().flatten().all(|w| w.is_finite()), "weights that are numbers");
+    Ok(())
 }
 
 /// A network of bits: what is taken can be evaluated.

@@ -339,11 +339,22 @@ impl Machine for Cpu {
 
     /// The sum over all operations: one unit does them one after another and never waits.
     fn seconds(&self, graph: &Graph) -> Result<f64, MachineError> {
+        Ok(self.region_seconds(graph)?.first().copied().unwrap_or(0.0))
+    }
+
+    fn region_seconds(&self, graph: &Graph) -> Result<Vec<f64>, MachineError> {
         self.accept(graph)?;
-        let setting = self.setting(graph);
-        let ticks = |id| self.node_ticks(graph, id, &setting);
-        let ticks = Self::operations(graph).map(ticks).fold(0, u64::saturating_add);
-        Ok(as_f64(ticks) * self.tick_seconds())
+        let (setting, regions) = (self.setting(graph), graph.regions());
+        let mut ticks = vec![0_u64; regions.len()];
+        for id in Self::operations(graph) {
+            let own = &mut ticks[graph.node(id).region().index()];
+            *own = own.saturating_add(self.node_ticks(graph, id, &setting));
+        }
+        for at in (1..ticks.len()).rev() {
+            let outer = regions[at].parent.index();
+            ticks[outer] = ticks[outer].saturating_add(ticks[at]);
+        }
+        Ok(ticks.into_iter().map(|ticks| as_f64(ticks) * self.tick_seconds()).collect())
     }
 
     /// One unit does one operation after another, so all are on the critical path; it is told by what bounds them.

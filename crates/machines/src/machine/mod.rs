@@ -181,6 +181,16 @@ pub trait Machine {
         Ok(self.report(&graph, &self.schedule(&graph)?).seconds)
     }
 
+    /// Seconds in each region, inner regions included, in the order of [`Graph::regions`].
+    ///
+    /// # Errors
+    /// As [`Self::schedule`].
+    fn region_seconds(&self, graph: &Graph) -> Result<Vec<f64>, MachineError> {
+        let graph = self.prepare(graph);
+        let ticks = self.schedule(&graph)?.region_ticks(&graph);
+        Ok(ticks.into_iter().map(|ticks| crate::report::as_f64(ticks) * self.tick_seconds()).collect())
+    }
+
     /// Lowers and schedules a program twice: in program order, then in the order in which the first schedule starts its
     /// operations, because on-chip memory is wanted in that order. Takes the shorter schedule, and the first where both take
     /// as long, so that a schedule does not depend on a tie (ADR 45).

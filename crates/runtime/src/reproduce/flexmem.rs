@@ -14,11 +14,13 @@ use limbwise::{
 };
 use limbwise_apps::{
     helr::encrypted::{Helr, Training},
+    network::{Inference, activation::SignChoice, calibration::Range},
     nn::{Network as Layers, Nn},
     pbs::{Pbs, Tables},
     program::Program,
     query::{Query, Question, Statement, tpch},
-    resnet::{Architecture, Inference, Network, Resnet, relu::ReluChoice},
+    resnet::{Architecture, Resnet, Trained},
+    way::Arrangement,
 };
 use limbwise_device::{Device as _, Null, RingSpec, Role, Shape, Wordless as _};
 use limbwise_graph::{Graph, Recorder};
@@ -94,18 +96,21 @@ fn helr() -> Result<Arc<Graph>> {
 /// One image through a ResNet-20 with generated weights: time hangs on their shape.
 fn resnet() -> Result<Arc<Graph>> {
     let architecture = Architecture { side: 32, channels: 3, widths: vec![16, 32, 64], blocks: 3, classes: 10 };
-    let (network, params) = (Network::generated(&architecture, 0), params("boot")?);
+    let (trained, params) = (Trained::generated(&architecture, 0).expect("a ResNet-20"), params("boot")?);
+    let skeleton = trained.network.skeleton.clone();
     let inference = Inference {
-        images: 1,
-        ranges: vec![10.0; architecture.layers() - 1],
-        relu: ReluChoice::default(),
+        ranges: vec![Range { from: -10.0, to: 10.0 }; skeleton.values.len()],
+        network: skeleton,
+        margin: 1.0,
+        error: 0.005,
+        sign: Some(SignChoice::default()),
+        samples: 1,
+        arrangement: Arrangement::default(),
         strategy: Strategy::Bsgs { babies: 0 },
         plaintexts: PlaintextForm::Full,
         bootstrapping: Some(BootstrapPlan::fastest(params.max_slots())),
-        bounds: network.bounds(),
-        architecture,
     };
-    recorded(&Resnet::new(&params, inference, &network).expect("the numbers of the workload's options"))
+    recorded(&Resnet::new(&params, inference, &trained.network).expect("the numbers of the workload's options"))
 }
 
 /// One image through a network of so many layers.

@@ -5,27 +5,34 @@ use limbwise::{
     params::presets::preset,
     rlwe::KeyForm,
 };
-use limbwise_apps::resnet::{Architecture, Inference, Network, Resnet, relu::ReluChoice};
+use limbwise_apps::{
+    network::{Inference, Planned, activation::SignChoice, calibration::Range},
+    resnet::{Architecture, Trained},
+    way::Arrangement,
+};
 use limbwise_runtime::record;
 
 #[test]
 #[ignore = "records a ResNet-20 at N = 2^16: half a minute"]
 fn the_graph_of_a_resnet20_is_small() {
     let architecture = Architecture { side: 32, channels: 3, widths: vec![16, 32, 64], blocks: 3, classes: 10 };
-    let (network, params) = (Network::generated(&architecture, 0), preset("boot").unwrap());
+    let (trained, params) = (Trained::generated(&architecture, 0).unwrap(), preset("boot").unwrap());
+    let skeleton = trained.network.skeleton.clone();
     let inference = Inference {
-        images: 1,
-        ranges: vec![10.0; architecture.layers() - 1],
-        relu: ReluChoice::default(),
+        ranges: vec![Range { from: -10.0, to: 10.0 }; skeleton.values.len()],
+        network: skeleton,
+        margin: 1.0,
+        error: 0.005,
+        sign: Some(SignChoice::default()),
+        samples: 1,
+        arrangement: Arrangement::default(),
         strategy: Strategy::Bsgs { babies: 0 },
         plaintexts: PlaintextForm::AtUse,
         bootstrapping: Some(BootstrapPlan::smallest(1)),
-        bounds: network.bounds(),
-        architecture,
     };
-    let program = Resnet::new(&params, inference, &network).unwrap();
-    let plan = program.levels();
-    assert_eq!((plan.bootstraps(), plan.input(), plan.linear), (19, 4, 4));
+    let program = Planned::new(&params, inference, &trained.network).unwrap();
+    let levels = program.levels();
+    assert_eq!((levels.bootstraps(), levels.values[0].read), (19, 4));
     let recording = record(&program, KeyForm::Seeded, &limbwise_cpu::footprint()).unwrap();
     let (bytes, nodes) = (recording.graph.node_bytes(), recording.graph.nodes().len());
     assert!(bytes <= 100 << 20, "{bytes} bytes for {nodes} nodes");

@@ -65,6 +65,14 @@ fn refuse<T>(got: impl Into<String>, wanted: impl Into<String>) -> Taken<T> {
 /// # Errors
 /// [`ImportError`], which names the layer and its operator.
 pub fn load(path: &Path) -> Result<Network, ImportError> {
+    Ok(load_with_metadata(path)?.0)
+}
+
+/// The same, with the entries of the file's metadata.
+///
+/// # Errors
+/// As [`load`].
+pub fn load_with_metadata(path: &Path) -> Result<(Network, Vec<(String, String)>), ImportError> {
     let shown = path.display().to_string();
     let (file, length) = crate::data::dataset::open_plain(path)?;
     if length > MOST_BYTES {
@@ -73,11 +81,18 @@ pub fn load(path: &Path) -> Result<Network, ImportError> {
     let mut bytes = Vec::new();
     let read = file.take(MOST_BYTES).read_to_end(&mut bytes);
     read.map_err(|source| DataError::Io { path: path.to_owned(), source })?;
-    parse(&bytes, &shown)
+    parsed(&bytes, &shown)
 }
 
-/// The same from bytes; errors name the path.
+/// A network from the bytes of a file; errors name the path.
+///
+/// # Errors
+/// As [`load`].
 pub fn parse(bytes: &[u8], path: &str) -> Result<Network, ImportError> {
+    Ok(parsed(bytes, path)?.0)
+}
+
+fn parsed(bytes: &[u8], path: &str) -> Result<(Network, Vec<(String, String)>), ImportError> {
     let file = |got: String, wanted| ImportError::File { path: path.into(), got, wanted };
     let wanted = "an ONNX file with the graph of a network";
     let model = onnx::Model::decode(bytes).map_err(|e| file(e.to_string(), wanted))?;
@@ -91,7 +106,8 @@ pub fn parse(bytes: &[u8], path: &str) -> Result<Network, ImportError> {
     if graph.nodes.len() > MOST_NODES {
         return Err(file(format!("{} nodes", graph.nodes.len()), "at most 16384"));
     }
-    Importer::new(&graph, version).network(&graph)
+    let metadata = model.metadata.into_iter().map(|entry| (entry.key, entry.value)).collect();
+    Ok((Importer::new(&graph, version).network(&graph)?, metadata))
 }
 
 struct Importer<'g> {
