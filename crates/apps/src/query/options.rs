@@ -1,7 +1,7 @@
 //! Options of `tpch-q6` and `query`: SQL queries on encrypted tables.
 
 use super::{
-    Domain, Query, QueryClient, QueryError, Question, Statement, Table, field::Field, load, question::MOST_ROWS, tpch,
+    Domain, Public, Query, QueryClient, QueryError, Question, Statement, Table, field::Field, load, question::MOST_ROWS, tpch,
 };
 use crate::{
     linear::layer::Model,
@@ -152,17 +152,19 @@ impl QueryData {
 
 /// An SQL query on an encrypted table: filter, groups and sums over a CSV or Parquet file
 ///
-/// SELECT with COUNT(*), SUM(a * b), AVG(a), SUM(CASE WHEN ... THEN a ELSE 0 END) and arithmetic of these FROM table
-/// [JOIN table ON a = b] WHERE conditions joined by AND, OR and NOT: columns of integers, decimals, dates and texts
-/// compared with constants or each other (=, <>, <, <=, >, >=, BETWEEN, IN, LIKE 'prefix%') [GROUP BY columns]
-/// [ORDER BY results] [LIMIT count]. Factors of a sum are columns, or a number plus or minus one. A text is encrypted as
-/// its number in a list that both sides know. Quotients, order and limit are the client's, after decryption.
+/// SELECT with COUNT(*), SUM(a * b), AVG(a), MIN(a), MAX(a), SUM(CASE WHEN ... THEN a ELSE 0 END) and arithmetic of these
+/// FROM table [JOIN table ON a = b] WHERE conditions joined by AND, OR and NOT: columns of integers, decimals, dates and
+/// texts compared with constants or each other (=, <>, <, <=, >, >=, BETWEEN, IN, LIKE 'prefix%') [GROUP BY columns]
+/// [HAVING conditions of results] [ORDER BY results] [LIMIT count]. Factors of a sum are columns, or a number plus or
+/// minus one. A text is encrypted as its number in a list that both sides know. Quotients, HAVING, order and limit are the
+/// client's, after decryption.
 ///
 /// Examples:
 ///   query --sql "SELECT SUM(price * (1 - rebate)) FROM sales WHERE day >= date '2026-01-01'" --data sales.csv
 ///   query --sql "SELECT COUNT(*) FROM sales WHERE amount < 24" --data sales.parquet --domain amount=0..1000
 ///   query --sql "SELECT COUNT(*) FROM sales WHERE color IN ('red', 'blue')" --data sales.csv --domain "color=red|blue|green"
 ///   query --sql "SELECT color, AVG(price), COUNT(*) FROM sales WHERE price < 50 GROUP BY color" --data sales.csv
+///   query --sql "SELECT shop, MAX(price) FROM sales WHERE day > '2026-01-01' GROUP BY shop" --data sales.csv --public shop
 ///   query --sql "SELECT SUM(price) FROM sales JOIN shops ON shop = id WHERE city = 'Ulm'" --data sales.csv --with shops=shops.csv
 #[derive(Clone, Debug, Args)]
 #[command(verbatim_doc_comment)]
@@ -179,6 +181,11 @@ pub struct QueryArgs {
     #[arg(long = "domain", value_name = "COLUMN=LOW..HIGH")]
     domains: Vec<Domain>,
 
+    /// A column of GROUP BY that is not encrypted: the server sees each row's group, and compares nothing for it; may be
+    /// repeated
+    #[arg(long = "public", value_name = "COLUMN")]
+    public: Vec<String>,
+
     #[command(flatten)]
     common: Common,
 }
@@ -191,18 +198,21 @@ pub struct Described {
     pub rows: usize,
     /// The columns that the query names, with their domains.
     pub columns: Vec<Field>,
+    /// Those whose values the server sees.
+    #[serde(default, skip_serializing_if = "Public::is_none")]
+    pub public: Public,
 }
 
 fn program(name: &'static str, of: &Described, (params, _): Named<'_, Bridged>) -> Refusable<Query> {
-    let question = Question::described(&Statement::parse(&of.sql)?, of.rows, &of.columns)?;
+    let question = Question::described(&Statement::parse(&of.sql)?, of.rows, &of.columns, of.public.clone())?;
     Ok(Query::new(name, question, params)?)
 }
 
 /// The client of a table, or of a part of it.
-fn of_part(program: &Query, table: &Table, part: Option<Part>) -> Refusable<QueryClient> {
+fn of_part(program: &Query, table: Table, part: Option<Part>) -> Refusable<QueryClient> {
     Ok(match part {
         None => QueryClient::new(program, table)?,
-        Some(part) => QueryClient::new(program, &program.question().filled(table.part(part))?)?,
+        Some(part) => QueryClient::new(program, program.question().filled(table.part(part))?)?,
     })
 }
 
@@ -211,7 +221,7 @@ impl Common {
         &self,
         name: &'static str,
         question: Question,
-        (table, part): (&Table, Option<Part>),
+        (table, part): (Table, Option<Part>),
         memory: Option<u64>,
     ) -> Refusable<Built<W>>
     where
@@ -219,7 +229,8 @@ impl Common {
     {
         // Domains are those of the whole table: a part must not tell its own.
         let question = Question { rows: part.map_or(question.rows, |part| part.count), ..question };
-        let described = Described { sql: question.sql.clone(), rows: question.rows, columns: question.fields() };
+        let (sql, public) = (question.sql.clone(), question.public.clone());
+        let described = Described { sql, rows: question.rows, columns: question.fields(), public };
         let preset = self.preset.as_deref().unwrap_or(PRESET);
         let program = Query::new(name, question, &named_pair(preset)?)?;
         Ok(Built {
@@ -260,8 +271,8 @@ impl Workload for TpchArgs {
 
     fn build(&self, memory: Option<u64>) -> Refusable<Built<Self>> {
         let table = self.data.table(&[])?;
-        let question = Question::new(&Statement::parse(tpch::QUERY_6)?, &table, &tpch::domains())?;
-        self.common.build("tpch-q6", question, (&table, self.data.part), memory)
+        let question = Question::new(&Statement::parse(tpch::QUERY_6)?, &table, &tpch::domains(), &[])?;
+        self.common.build("tpch-q6", question, (table, self.data.part), memory)
     }
 
     fn batch(&self) -> Refusable<Option<usize>> {
@@ -281,7 +292,7 @@ impl Workload for TpchArgs {
     }
 
     fn client(data: &TpchData, _: &Described, program: &Query, files: &[PathBuf]) -> Refusable<QueryClient> {
-        of_part(program, &data.table(files)?, data.part)
+        of_part(program, data.table(files)?, data.part)
     }
 }
 
@@ -300,8 +311,8 @@ impl Workload for QueryArgs {
     fn build(&self, memory: Option<u64>) -> Refusable<Built<Self>> {
         let statement = Statement::parse(&self.sql)?; // a mistake in the text is told before a long file is read
         let table = self.data.table(&statement, &[])?;
-        let question = Question::new(&statement, &table, &self.domains)?;
-        self.common.build("query", question, (&table, self.data.part), memory)
+        let question = Question::new(&statement, &table, &self.domains, &self.public)?;
+        self.common.build("query", question, (table, self.data.part), memory)
     }
 
     fn batch(&self) -> Refusable<Option<usize>> {
@@ -327,6 +338,6 @@ impl Workload for QueryArgs {
     }
 
     fn client(data: &QueryData, of: &Described, program: &Query, files: &[PathBuf]) -> Refusable<QueryClient> {
-        of_part(program, &data.table(&Statement::parse(&of.sql)?, files)?, data.part)
+        of_part(program, data.table(&Statement::parse(&of.sql)?, files)?, data.part)
     }
 }

@@ -186,7 +186,8 @@ fn results_are_arithmetic_with_aggregates() {
         Made::Most("c".into()),
     ];
     assert_eq!(made, wanted.iter().collect::<Vec<_>>());
-    assert_eq!((&found.order[..], found.limit), (&[(1, true), (2, false)][..], Some(3)));
+    let order = [(Output::Aggregate(2), true), (Output::Aggregate(3), false)];
+    assert_eq!((&found.order[..], found.limit), (&order[..], Some(3)));
 }
 
 #[test]
