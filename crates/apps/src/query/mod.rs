@@ -4,7 +4,8 @@
 //! the encrypted program over both schemes.
 //! Stays out: keys, devices, conversion of bits to slots (`limbwise::bridge`).
 //!
-//! Read in this order: [`sql`], [`select`] and [`having`] (text to statement), [`table`], [`mod@load`] and [`derived`], [`field`](mod@field) and [`question`] (resolved names),
+//! Read in this order: [`sql`], [`select`] and [`having`] (text to statement), [`table`], [`mod@load`], [`mod@parquet`] and
+//! [`derived`], [`field`](mod@field) and [`question`] (resolved names),
 //! [`public`] (groups that the server sees), [`set`] and [`condition`] (what a row must satisfy), [`filter`], [`extreme`] and
 //! [`searches`] (MIN and MAX), [`encrypted`], [`answer`], [`client`], [`revealed`], [`options`], [`tpch`], [`error`].
 
@@ -20,6 +21,7 @@ pub mod filter;
 pub mod having;
 pub mod load;
 pub mod options;
+pub mod parquet;
 pub mod public;
 pub mod question;
 mod resolve;
@@ -36,7 +38,7 @@ pub use encrypted::{Bits, Query, Rows, SumPrecision};
 pub use error::QueryError;
 pub use field::Domain;
 pub use filter::{Filter, FilterSummary};
-pub use load::load;
+pub use load::{load, load_part};
 pub use public::Public;
 pub use question::Question;
 pub use sql::Statement;

@@ -1,7 +1,7 @@
 //! Options of `tpch-q6` and `query`: SQL queries on encrypted tables.
 
 use super::{
-    Domain, Public, Query, QueryClient, QueryError, Question, Statement, Table, field::Field, load, question::MOST_ROWS, tpch,
+    Domain, Public, Query, QueryClient, QueryError, Question, Statement, Table, field::Field, load, load_part, question::MOST_ROWS, tpch,
 };
 use crate::{
     linear::layer::Model,
@@ -41,8 +41,9 @@ const PRESET: &str = "flags-2-2";
 #[derive(Clone, Debug, Args, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TpchData {
-    /// A lineitem table: .tbl, CSV with a header, or Parquet [default: the shipped 1024 rows, or made by the generator]
-    #[arg(long, value_name = "FILE")]
+    /// A lineitem table: .tbl, CSV with a header, Parquet, or a folder of Parquet files [default: the shipped 1024 rows, or
+    /// made by the generator]
+    #[arg(long, value_name = "PATH")]
     data: Option<PathBuf>,
 
     /// Scale factor of the generator, where it makes the rows [default: 1]
@@ -83,8 +84,9 @@ pub struct TpchArgs {
 #[derive(Clone, Debug, Args, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct QueryData {
-    /// The table: CSV with a header, TPC-H's .tbl, or Parquet (uncompressed or with Snappy)
-    #[arg(long, value_name = "FILE")]
+    /// The table: CSV with a header, TPC-H's .tbl, Parquet (uncompressed or with Snappy), or a folder of Parquet files, in
+    /// sub-folders named COLUMN=VALUE if there are any
+    #[arg(long, value_name = "PATH")]
     data: PathBuf,
 
     /// Use only the first ROWS rows
@@ -124,9 +126,15 @@ impl std::str::FromStr for With {
 const MOST_JOINED: usize = 1 << 21;
 
 impl QueryData {
-    /// The rows that a query is about, with what it compares.
-    fn table(&self, statement: &Statement, files: &[PathBuf]) -> Refusable<Table> {
-        let table = load(one(files)?.unwrap_or(&self.data), self.rows)?;
+    /// The rows that a query is about, with what it compares; of a part, those of it.
+    fn table(&self, statement: &Statement, files: &[PathBuf], part: Option<Part>) -> Refusable<Table> {
+        let file = one(files)?.unwrap_or(&self.data);
+        // A join's rows are known when all are matched.
+        let own = part.filter(|_| statement.join.is_none());
+        let table = match own {
+            Some(part) => load_part(file, within(part, self.rows))?,
+            None => load(file, self.rows)?,
+        };
         let table = match (&statement.join, &self.with) {
             (None, None) => table,
             (Some(join), Some(with)) => {
@@ -146,8 +154,15 @@ impl QueryData {
                 return Err(QueryError::Join { problem }.into());
             }
         };
+        let table = if own.is_none() && let Some(part) = part { table.part(part) } else { table };
         Ok(table.with_differences(statement)?)
     }
+}
+
+/// A part of the first rows.
+fn within(part: Part, rows: Option<usize>) -> Part {
+    let left = rows.map_or(usize::MAX, |rows| rows.saturating_sub(part.first));
+    Part { count: part.count.min(left), ..part }
 }
 
 /// An SQL query on an encrypted table: filter, groups and sums over a CSV or Parquet file
@@ -208,11 +223,11 @@ fn program(name: &'static str, of: &Described, (params, _): Named<'_, Bridged>) 
     Ok(Query::new(name, question, params)?)
 }
 
-/// The client of a table, or of a part of it.
-fn of_part(program: &Query, table: Table, part: Option<Part>) -> Refusable<QueryClient> {
+/// The client of a table, or of a part of a table: its rows and such that do not pass.
+fn client_of(program: &Query, table: Table, part: Option<Part>) -> Refusable<QueryClient> {
     Ok(match part {
         None => QueryClient::new(program, table)?,
-        Some(part) => QueryClient::new(program, program.question().filled(table.part(part))?)?,
+        Some(_) => QueryClient::new(program, program.question().filled(table)?)?,
     })
 }
 
@@ -234,7 +249,7 @@ impl Common {
         let preset = self.preset.as_deref().unwrap_or(PRESET);
         let program = Query::new(name, question, &named_pair(preset)?)?;
         Ok(Built {
-            client: Some(of_part(&program, table, part)?),
+            client: Some(client_of(&program, part.map_or(table.clone(), |part| table.part(part)), part)?),
             program,
             described,
             preset: preset.into(),
@@ -245,15 +260,22 @@ impl Common {
 }
 
 impl TpchData {
-    fn table(&self, files: &[PathBuf]) -> Refusable<Table> {
+    /// The rows; of a part, those of it.
+    fn table(&self, files: &[PathBuf], part: Option<Part>) -> Refusable<Table> {
         let shipped = tpch::sample();
-        Ok(match (one(files)?.or(self.data.as_deref()), self.scale, self.rows) {
-            (Some(path), _, rows) => load(path, rows)?,
+        let table = match (one(files)?.or(self.data.as_deref()), self.scale, self.rows) {
+            (Some(path), _, rows) => {
+                return Ok(match part {
+                    Some(part) => load_part(path, within(part, rows))?,
+                    None => load(path, rows)?,
+                });
+            }
             (None, None, rows) if rows.is_none_or(|rows| rows <= shipped.rows) => {
                 shipped.first(rows.unwrap_or(usize::MAX))
             }
             (None, scale, rows) => tpch::generated(scale.unwrap_or(1.0), rows.unwrap_or(shipped.rows)),
-        })
+        };
+        Ok(part.map_or(table.clone(), |part| table.part(part)))
     }
 }
 
@@ -270,13 +292,13 @@ impl Workload for TpchArgs {
     }
 
     fn build(&self, memory: Option<u64>) -> Refusable<Built<Self>> {
-        let table = self.data.table(&[])?;
+        let table = self.data.table(&[], None)?;
         let question = Question::new(&Statement::parse(tpch::QUERY_6)?, &table, &tpch::domains(), &[])?;
         self.common.build("tpch-q6", question, (table, self.data.part), memory)
     }
 
     fn batch(&self) -> Refusable<Option<usize>> {
-        Ok(Some(self.data.table(&[])?.rows))
+        Ok(Some(self.data.table(&[], None)?.rows))
     }
 
     fn part(&self, part: Part) -> Option<Self> {
@@ -292,7 +314,7 @@ impl Workload for TpchArgs {
     }
 
     fn client(data: &TpchData, _: &Described, program: &Query, files: &[PathBuf]) -> Refusable<QueryClient> {
-        of_part(program, data.table(files)?, data.part)
+        client_of(program, data.table(files, data.part)?, data.part)
     }
 }
 
@@ -310,13 +332,13 @@ impl Workload for QueryArgs {
 
     fn build(&self, memory: Option<u64>) -> Refusable<Built<Self>> {
         let statement = Statement::parse(&self.sql)?; // a mistake in the text is told before a long file is read
-        let table = self.data.table(&statement, &[])?;
+        let table = self.data.table(&statement, &[], None)?;
         let question = Question::new(&statement, &table, &self.domains, &self.public)?;
         self.common.build("query", question, (table, self.data.part), memory)
     }
 
     fn batch(&self) -> Refusable<Option<usize>> {
-        Ok(Some(self.data.table(&Statement::parse(&self.sql)?, &[])?.rows))
+        Ok(Some(self.data.table(&Statement::parse(&self.sql)?, &[], None)?.rows))
     }
 
     /// Sums of parts are added under encryption where the answer is one sum; an answer of several is not asked in parts.
@@ -338,6 +360,6 @@ impl Workload for QueryArgs {
     }
 
     fn client(data: &QueryData, of: &Described, program: &Query, files: &[PathBuf]) -> Refusable<QueryClient> {
-        of_part(program, data.table(&Statement::parse(&of.sql)?, files)?, data.part)
+        client_of(program, data.table(&Statement::parse(&of.sql)?, files, data.part)?, data.part)
     }
 }
