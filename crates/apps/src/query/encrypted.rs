@@ -404,7 +404,7 @@ impl Program for Query {
     /// journal keeps the states of filter and searches, which take most of the time.
     fn evaluate<D: Device>(&self, on: Evaluation<'_, '_, D, Bridged>) -> Result<Vec<BridgedCiphertext<D>>> {
         let Evaluation { means, inputs, observer, journal } = on;
-        let BridgedMeans { tfhe, auto, bridge } = means;
+        let tfhe = &means.tfhe;
         let (mut digits, mut columns) = (Vec::new(), Vec::new());
         for input in inputs {
             match input {

@@ -84,6 +84,7 @@ pub(super) fn parse(results: &mut Results, expr: &Expr) -> Result<Having, QueryE
             not(*negated, Having::All(vec![low, compared(results, expr, Relation::AtLeast, [high, of])?]))
         }
         Expr::BinaryOp { left, op, right } => {
+            let (left, right): (&Expr, &Expr) = (left, right);
             let (relation, of, negated) = match op {
                 BinaryOperator::Eq => (Relation::Equal, [left, right], false),
                 BinaryOperator::NotEq => (Relation::Equal, [left, right], true),

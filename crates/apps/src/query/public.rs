@@ -130,12 +130,12 @@ impl Public {
             for other in &others {
                 let (mut seen, mut other) = (places.iter().map(|&at| group.values[at]), other.iter().copied());
                 let value = |key: &Field| if self.has(&key.name) { seen.next() } else { other.next() };
-                let values = keys.iter().filter_map(value).collect();
+                let values: Vec<i64> = keys.iter().filter_map(value).collect();
                 all.push((values, Some(first..first + group.rows)));
             }
             first += group.rows;
         }
-        all.sort();
+        all.sort_by(|a, b| a.0.cmp(&b.0));
         Ok(all)
     }
 }

@@ -12,6 +12,7 @@ use crate::{
     tfhe::Flags,
 };
 use limbwise_device::{Device, Null, Wordless};
+use num_complex::Complex64;
 
 const OP: &str = "to_slots";
 

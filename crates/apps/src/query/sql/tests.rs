@@ -155,7 +155,8 @@ fn results_are_arithmetic_with_aggregates() {
          l_returnflag, l_linestatus",
     );
     assert_eq!((found.items.len(), found.aggregates.len(), found.keys.len()), (10, 6, 2));
-    assert_eq!((&found.order[..], found.limit, found.single()), (&[(0, false), (1, false)][..], None, false));
+    let order = [(Output::Key(0), false), (Output::Key(1), false)];
+    assert_eq!((&found.order[..], found.limit, found.single()), (&order[..], None, false));
     assert_eq!(
         found.items[6].output,
         Output::Both(Arithmetic::Over, Box::new([Output::Aggregate(0), Output::Aggregate(4)]))
