@@ -80,6 +80,26 @@ pub struct Batch {
     pub summed_bytes: u64,
 }
 
+impl Batch {
+    /// A batch whose part is a recorded program, with bytes as they are in memory: files have at most so many. Of so many
+    /// results the first ones are added.
+    #[must_use]
+    pub fn of(part: &Graph, parts: u64, [results, summed]: [usize; 2]) -> Self {
+        let (traffic, result_bytes) = (part.traffic(), part.result_bytes());
+        let share = as_f64(summed as u64) / as_f64(results.max(1) as u64);
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of a count of bytes")]
+        let summed_bytes = (as_f64(result_bytes) * share) as u64;
+        Self {
+            parts,
+            part_seconds: 0.0,
+            key_bytes: traffic.evaluation_keys.declared.saturating_add(traffic.bootstrap_keys.declared),
+            input_bytes: traffic.ciphertexts.declared,
+            result_bytes,
+            summed_bytes,
+        }
+    }
+}
+
 /// A batch on a cluster.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct ClusterTime {
