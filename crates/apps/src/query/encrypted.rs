@@ -271,7 +271,7 @@ impl Query {
         };
         let sum = |(measure, values): (&Measure, &BridgedValues)| {
             let sum = slots(values)[0].re * self.unit(measure);
-            if measure.terms.is_empty() && !self.question.results.single() { sum.round() } else { sum }
+            if measure.terms.is_empty() && !self.question.results.single() { sum.round() + 0.0 } else { sum }
         };
         let (measures, selections) = (&self.question.measures, self.question.selections.len());
         let sums = measures.iter().zip(results).map(sum).collect();
@@ -512,3 +512,6 @@ impl Program for Query {
         fields(json!({ "seconds_per_row": seconds / self.question.rows as f64 }))
     }
 }
+
+#[cfg(test)]
+mod tests;
