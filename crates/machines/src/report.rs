@@ -3,7 +3,10 @@
 use crate::{
     lower::role_name,
     machine::{ClusterTime, Machine},
-    program::TaskKind, reuse::reuse, scheduler::Schedule, spec::Assumption,
+    program::TaskKind,
+    reuse::reuse,
+    scheduler::Schedule,
+    spec::Assumption,
     words::Words,
 };
 use limbwise_graph::Graph;

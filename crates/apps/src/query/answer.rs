@@ -199,9 +199,7 @@ impl Question {
                     Some(N::of(Decimal { mantissa: figures.ends[extreme].into(), digits }))
                 }
             },
-            Output::Both(op, of) => {
-                N::met(*op, self.made(&of[0], group, figures)?, self.made(&of[1], group, figures)?)
-            }
+            Output::Both(op, of) => N::met(*op, self.made(&of[0], group, figures)?, self.made(&of[1], group, figures)?),
         }
     }
 

@@ -76,7 +76,11 @@ impl Cond {
         let each = |of: Vec<Self>| of.into_iter().map(|cond| cond.given(known, value, fields)).collect();
         match self {
             Self::In { column, set } if column == known => {
-                if set.contains(value) { Self::TRUE } else { Self::FALSE }
+                if set.contains(value) {
+                    Self::TRUE
+                } else {
+                    Self::FALSE
+                }
             }
             Self::In { .. } => self,
             Self::All(of) => Self::all(each(of), fields),

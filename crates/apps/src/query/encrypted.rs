@@ -208,7 +208,8 @@ impl Query {
         // The exact level at which the largest product of the columns meets the bits.
         let above =
             self.question.measures.iter().map(|measure| measure.terms.len()).max().unwrap_or(0).saturating_sub(1);
-        let level = ckks.user_level().min(ckks.user_level() - self.bits.levels(!self.question.public.is_none()) + above);
+        let level =
+            ckks.user_level().min(ckks.user_level() - self.bits.levels(!self.question.public.is_none()) + above);
         let packing = Packing { slots: self.plan.slots, level, scale: ckks.scale(level) };
         let input = |(field, _): &(Field, f64)| SlotsInput {
             name: field.name.clone(),

@@ -66,10 +66,12 @@ impl Extreme {
     /// The value of a search's bits, highest first.
     #[must_use]
     pub fn read(&self, found: &[u64]) -> i64 {
-        let bit = |bit: u64| i64::from(match self.end {
-            End::Least => bit == 0,
-            End::Largest => bit > 0,
-        });
+        let bit = |bit: u64| {
+            i64::from(match self.end {
+                End::Least => bit == 0,
+                End::Largest => bit > 0,
+            })
+        };
         self.field.low.saturating_add(found.iter().take(40).fold(0, |value, &found| value << 1 | bit(found)))
     }
 }

@@ -104,12 +104,7 @@ fn other(expr: &Expr) -> QueryError {
     QueryError::unsupported(format!("HAVING {expr} (aggregates are compared with numbers or each other)"))
 }
 
-fn compared(
-    results: &mut Results,
-    whole: &Expr,
-    relation: Relation,
-    of: [&Expr; 2],
-) -> Result<Having, QueryError> {
+fn compared(results: &mut Results, whole: &Expr, relation: Relation, of: [&Expr; 2]) -> Result<Having, QueryError> {
     let mut output = |expr: &Expr| match results.output(expr)? {
         Output::Key(_) => Err(QueryError::unsupported(format!(
             "HAVING {whole}, which asks a column that is grouped by (WHERE asks it of rows),"
@@ -148,7 +143,13 @@ mod tests {
         let (yes, no, unknown) = (Some(true), Some(false), None);
         let all = |of: &[Option<bool>]| decided(of.iter().copied(), false);
         let any = |of: &[Option<bool>]| decided(of.iter().copied(), true);
-        assert_eq!([all(&[yes, yes]), all(&[yes, unknown]), all(&[unknown, no]), all(&[no, unknown])], [yes, unknown, no, no]);
-        assert_eq!([any(&[no, no]), any(&[no, unknown]), any(&[unknown, yes]), any(&[yes, unknown])], [no, unknown, yes, yes]);
+        assert_eq!(
+            [all(&[yes, yes]), all(&[yes, unknown]), all(&[unknown, no]), all(&[no, unknown])],
+            [yes, unknown, no, no]
+        );
+        assert_eq!(
+            [any(&[no, no]), any(&[no, unknown]), any(&[unknown, yes]), any(&[yes, unknown])],
+            [no, unknown, yes, yes]
+        );
     }
 }

@@ -1,7 +1,8 @@
 //! Options of `tpch-q6` and `query`: SQL queries on encrypted tables.
 
 use super::{
-    Domain, Public, Query, QueryClient, QueryError, Question, Statement, Table, field::Field, load, load_part, question::MOST_ROWS, tpch,
+    Domain, Public, Query, QueryClient, QueryError, Question, Statement, Table, field::Field, load, load_part,
+    question::MOST_ROWS, tpch,
 };
 use crate::{
     linear::layer::Model,
@@ -154,7 +155,13 @@ impl QueryData {
                 return Err(QueryError::Join { problem }.into());
             }
         };
-        let table = if own.is_none() && let Some(part) = part { table.part(part) } else { table };
+        let table = if own.is_none()
+            && let Some(part) = part
+        {
+            table.part(part)
+        } else {
+            table
+        };
         Ok(table.with_differences(statement)?)
     }
 }

@@ -134,7 +134,12 @@ fn within(dir: &Path, named: &mut Vec<(String, String)>, found: &mut Vec<Piece>)
         }
         if path.is_dir() {
             let Some((column, value)) = name.split_once('=').filter(|(column, _)| !column.is_empty()) else {
-                return Err(format(&path, "a folder", "a name COLUMN=VALUE", "put the files into folders of such names"));
+                return Err(format(
+                    &path,
+                    "a folder",
+                    "a name COLUMN=VALUE",
+                    "put the files into folders of such names",
+                ));
             };
             if named.len() == MOST_DEPTH || named.iter().any(|(known, _)| known == column) {
                 return Err(format(&path, "a folder", "at most 8 levels, each of another column", "flatten it"));
@@ -255,7 +260,9 @@ mod tests {
     #[test]
     fn folders_are_tables_with_their_names_as_columns() {
         let dir = folder("folder");
-        for (place, days) in [("shop=bonn/year=2025", [1, 2]), ("shop=ulm/year=2025", [3, 4]), ("shop=ulm/year=2026", [5, 6])] {
+        for (place, days) in
+            [("shop=bonn/year=2025", [1, 2]), ("shop=ulm/year=2025", [3, 4]), ("shop=ulm/year=2026", [5, 6])]
+        {
             fs::create_dir_all(dir.join(place)).unwrap();
             written_to(&dir.join(place).join("part-0.parquet"), &[&days]);
         }
@@ -263,7 +270,10 @@ mod tests {
         let table = load(&dir, None).unwrap();
         assert_eq!((days(&table), table.rows), (vec![1, 2, 3, 4, 5, 6], 6));
         let shops = table.column("shop").unwrap();
-        assert_eq!((&shops.cells.1[..], &shops.categories[..]), (&[0, 0, 1, 1, 1, 1][..], &["bonn".into(), "ulm".into()][..]));
+        assert_eq!(
+            (&shops.cells.1[..], &shops.categories[..]),
+            (&[0, 0, 1, 1, 1, 1][..], &["bonn".into(), "ulm".into()][..])
+        );
         assert_eq!(table.column("year").unwrap().cells, (Kind::Number(0), vec![2025, 2025, 2025, 2025, 2026, 2026]));
         assert_eq!(days(&read(&dir, Part { first: 1, count: 4 }).unwrap()), [2, 3, 4, 5]);
         let refused = |wanted: &str| {

@@ -71,9 +71,7 @@ impl Public {
         let names = || keys.iter().map(|key| key.name.as_str()).collect::<Vec<_>>().join(", ");
         match groups.len() {
             0 => Err(QueryError::NoRow),
-            got if got > MOST_GROUPS => {
-                Err(QueryError::Groups { names: names(), got: got as u128, most: MOST_GROUPS })
-            }
+            got if got > MOST_GROUPS => Err(QueryError::Groups { names: names(), got: got as u128, most: MOST_GROUPS }),
             _ => {
                 let rows = groups.iter().map(|group| group.rows).sum();
                 Ok((Self { columns: keys.into_iter().map(|key| key.name).collect(), groups }, rows))
@@ -99,7 +97,10 @@ impl Public {
         };
         let ascending = self.groups.windows(2).all(|pair| pair[0].values < pair[1].values);
         let few = (1..=MOST_GROUPS).contains(&self.groups.len());
-        if few && ascending && self.groups.iter().all(within) && self.groups.iter().map(|g| g.rows).sum::<usize>() == rows
+        if few
+            && ascending
+            && self.groups.iter().all(within)
+            && self.groups.iter().map(|g| g.rows).sum::<usize>() == rows
         {
             return Ok(());
         }

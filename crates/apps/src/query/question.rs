@@ -167,12 +167,7 @@ impl Question {
     }
 
     /// The same for the columns of a description, without a table. The description may be hostile.
-    pub fn described(
-        statement: &Statement,
-        rows: usize,
-        fields: &[Field],
-        public: Public,
-    ) -> Result<Self, QueryError> {
+    pub fn described(statement: &Statement, rows: usize, fields: &[Field], public: Public) -> Result<Self, QueryError> {
         for field in fields {
             plausible(field)?;
         }
@@ -201,40 +196,12 @@ impl Question {
         }
         let keys = results.keys.iter().map(|key| field(key)).collect::<Result<Vec<_>, _>>()?;
         let key_columns: Vec<usize> = keys.iter().map(|key| position(&mut compared, key.clone())).collect();
-        let mut laid = Laid::default();
-        let mut groups = Vec::new();
         let aggregates = aggregates(results, &field, &mut compared)?;
         let counted = !keys.is_empty() || aggregates.iter().any(|asked| matches!(asked, Wanted::Extreme(..)));
+        let wanted = Grouping { condition: &condition, compared: &compared, key_columns, aggregates, counted };
+        let (mut laid, mut groups) = (Laid::default(), Vec::new());
         for (values, within) in public.groups_of(&keys, grouped)? {
-            let values_of = || key_columns.iter().copied().zip(values.iter().copied());
-            // The server sees a public column, so that nothing is compared with it under encryption.
-            let sees = |column: usize| public.has(&compared[column].name);
-            let seen = |cond: Cond| {
-                let of = values_of().filter(|&(column, _)| sees(column));
-                of.fold(cond, |cond, (column, value)| cond.given(column, value, &compared))
-            };
-            let tests = values_of().filter(|&(column, _)| !sees(column));
-            let tests = tests.map(|(column, value)| Cond::test(column, Set::range(value, value), &compared[column]));
-            let rows = Cond::all(std::iter::once(seen(condition.clone())).chain(tests).collect(), &compared);
-            if rows == Cond::FALSE {
-                continue; // no row can be in this group
-            }
-            let count =
-                if counted { laid.measure((rows.clone(), within.clone()), Vec::new())? } else { None };
-            let asked = aggregates.iter().map(|wanted| match wanted {
-                Wanted::Sum(when, terms) => {
-                    let of = std::iter::once(rows.clone()).chain(when.clone().map(seen)).collect();
-                    let number = laid.measure((Cond::all(of, &compared), within.clone()), terms.clone())?;
-                    Ok(number.map(Asked::Sum))
-                }
-                Wanted::Extreme(end, field) => {
-                    let selection = laid.selection((rows.clone(), within.clone()))?;
-                    let extreme = |selection| Extreme { selection, end: *end, field: field.clone() };
-                    Ok(selection.map(|s| Asked::Extreme(position(&mut laid.extremes, extreme(s)))))
-                }
-            });
-            let asked = asked.collect::<Result<_, QueryError>>()?;
-            groups.push(Group { values, asked, count });
+            groups.extend(wanted.group(&public, (values, within), &mut laid)?);
         }
         let Laid { flags, selections, measures, extremes } = laid;
         if flags.is_empty() {
@@ -415,13 +382,60 @@ impl Laid {
     }
 
     /// The number of a measure over the rows that satisfy a condition; none where no row can.
-    fn measure(
-        &mut self,
-        rows: (Cond, Option<Range<usize>>),
-        terms: Vec<Term>,
-    ) -> Result<Option<usize>, QueryError> {
+    fn measure(&mut self, rows: (Cond, Option<Range<usize>>), terms: Vec<Term>) -> Result<Option<usize>, QueryError> {
         let selection = self.selection(rows)?;
         Ok(selection.map(|selection| position(&mut self.measures, Measure { selection, terms })))
+    }
+}
+
+/// What every group is made of.
+struct Grouping<'a> {
+    condition: &'a Cond,
+    compared: &'a [Field],
+    /// The columns that are grouped by.
+    key_columns: Vec<usize>,
+    aggregates: Vec<Wanted>,
+    /// Whether the rows of groups are counted, asked or not.
+    counted: bool,
+}
+
+impl Grouping<'_> {
+    /// Lays a group out; none where no row can be in it.
+    fn group(
+        &self,
+        public: &Public,
+        (values, within): (Vec<i64>, Option<Range<usize>>),
+        laid: &mut Laid,
+    ) -> Result<Option<Group>, QueryError> {
+        let compared = self.compared;
+        let values_of = || self.key_columns.iter().copied().zip(values.iter().copied());
+        // The server sees a public column, so that nothing is compared with it under encryption.
+        let sees = |column: usize| public.has(&compared[column].name);
+        let seen = |cond: Cond| {
+            let of = values_of().filter(|&(column, _)| sees(column));
+            of.fold(cond, |cond, (column, value)| cond.given(column, value, compared))
+        };
+        let tests = values_of().filter(|&(column, _)| !sees(column));
+        let tests = tests.map(|(column, value)| Cond::test(column, Set::range(value, value), &compared[column]));
+        let rows = Cond::all(std::iter::once(seen(self.condition.clone())).chain(tests).collect(), compared);
+        if rows == Cond::FALSE {
+            return Ok(None);
+        }
+        let count = if self.counted { laid.measure((rows.clone(), within.clone()), Vec::new())? } else { None };
+        let asked = self.aggregates.iter().map(|wanted| match wanted {
+            Wanted::Sum(when, terms) => {
+                let of = std::iter::once(rows.clone()).chain(when.clone().map(seen)).collect();
+                let number = laid.measure((Cond::all(of, compared), within.clone()), terms.clone())?;
+                Ok(number.map(Asked::Sum))
+            }
+            Wanted::Extreme(end, field) => {
+                let selection = laid.selection((rows.clone(), within.clone()))?;
+                let extreme = |selection| Extreme { selection, end: *end, field: field.clone() };
+                Ok(selection.map(|s| Asked::Extreme(position(&mut laid.extremes, extreme(s)))))
+            }
+        });
+        let asked = asked.collect::<Result<_, QueryError>>()?;
+        Ok(Some(Group { values, asked, count }))
     }
 }
 

@@ -84,7 +84,9 @@ const CLUSTER: &str = "cluster";
 
 /// Bytes of the server's key files.
 fn key_file_bytes<S: Scheme>(params: &S::Params, recording: &Recording<S>) -> u64 {
-    let half = |rlwe| recording.keys.required.iter().map(|(&name, &level)| key_bytes(rlwe, name, level, KeyForm::Seeded)).sum::<u64>();
+    let half = |rlwe| {
+        recording.keys.required.iter().map(|(&name, &level)| key_bytes(rlwe, name, level, KeyForm::Seeded)).sum::<u64>()
+    };
     S::rlwe(params).map_or(0, half) + S::tfhe(params).map_or(0, TfheParams::published_key_bytes)
 }
 

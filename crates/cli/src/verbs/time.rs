@@ -16,12 +16,12 @@ use limbwise_apps::{AnyPrepared, Prepared, Program as _, on_scheme, workload::Pa
 use limbwise_device::Region;
 use limbwise_graph::{Counts, Graph};
 use limbwise_machines::{
-    Report, Spec,
+    Report, Schedule, Spec,
     html::{
         Page,
         timing::{self, Timed},
     },
-    machine::{self, Batch, Cluster, Machine as _},
+    machine::{self, Batch, Cluster, Machine},
 };
 use limbwise_runtime::{AnyDevice, Calibration, Host, calibrate::degrees, open};
 use schemars::JsonSchema;
@@ -190,16 +190,7 @@ impl Time {
             all.push((report, html.as_ref().map(|_| (schedule, graph.into_owned()))));
         }
         if let Some(html) = html {
-            let pages = machines.iter().zip(&all);
-            let pages: Vec<Timed> = pages
-                .filter_map(|(machine, (report, kept))| {
-                    let (schedule, graph) = kept.as_ref()?;
-                    Some(Timed { machine: &**machine, graph, report: &report.report, schedule })
-                })
-                .collect();
-            let mut page = Page::new("A program on models of machines", timed.heading.trim_end());
-            timing::sections(&mut page, &pages);
-            html.write(page.render().as_bytes())?;
+            write_page(&html, timed.heading.trim_end(), &machines, &all)?;
         }
         let mut reports: Vec<TimeReport> = all.into_iter().map(|(report, _)| report).collect();
         if let Some(workload) = &self.workload {
@@ -251,12 +242,7 @@ impl Time {
     }
 
     /// Replaces a built-in machine by a calibrated one.
-    fn put(
-        &self,
-        (specs, names): (&mut [Spec], &[String]),
-        name: &str,
-        measured: &Calibration,
-    ) -> anyhow::Result<()> {
+    fn put(&self, (specs, names): (&mut [Spec], &[String]), name: &str, measured: &Calibration) -> anyhow::Result<()> {
         let measured = self.with_changes(measured)?;
         specs.iter_mut().zip(names).filter(|(_, n)| *n == name).for_each(|(s, _)| *s = measured.clone());
         Ok(())
@@ -289,7 +275,8 @@ impl Time {
             }
         }
         if !clusters.is_empty() && (self.trace.is_some() || self.html.is_some()) {
-            let text = "--trace, --html: a batch on a cluster has no timeline of its own; ask them of its node's machine";
+            let text =
+                "--trace, --html: a batch on a cluster has no timeline of its own; ask them of its node's machine";
             return Err(Mistake(text.into()).into());
         }
         Ok((others, names, clusters))
@@ -352,6 +339,22 @@ impl Time {
             several => several.iter().map(|name| Target::new(&with_name(path, name))).collect(),
         }
     }
+}
+
+/// A machine's report, with the schedule and the program where a page shows them.
+type Shown = (TimeReport, Option<(Schedule, Graph)>);
+
+fn write_page(to: &Target, heading: &str, machines: &[Box<dyn Machine>], all: &[Shown]) -> anyhow::Result<()> {
+    let pages = machines.iter().zip(all);
+    let pages: Vec<Timed> = pages
+        .filter_map(|(machine, (report, kept))| {
+            let (schedule, graph) = kept.as_ref()?;
+            Some(Timed { machine: &**machine, graph, report: &report.report, schedule })
+        })
+        .collect();
+    let mut page = Page::new("A program on models of machines", heading);
+    timing::sections(&mut page, &pages);
+    Ok(to.write(page.render().as_bytes())?)
 }
 
 /// Calls of each operator that the program calls at all.

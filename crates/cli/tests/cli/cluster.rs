@@ -61,7 +61,8 @@ fn sums_travel_and_programs_without_a_batch_are_refused() {
 #[test]
 fn a_batch_is_timed_on_a_cluster_of_any_machine() {
     let folder = folder("machine");
-    let time = ["time", "pbs", "--batch", "64", "--preset", "tfhe.toml", "--threads", "1", "--machine", "cluster", "--json"];
+    let time =
+        ["time", "pbs", "--batch", "64", "--preset", "tfhe.toml", "--threads", "1", "--machine", "cluster", "--json"];
     let two = valid(&folder, "time", &time);
     assert_eq!(numbers(&two, SIZES), [2, 2, 32, 2], "{two:#}");
     let speed = |report: &Value| report["cluster"]["speed_up"].as_f64().unwrap();

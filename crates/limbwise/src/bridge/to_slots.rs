@@ -174,21 +174,11 @@ impl<D: Device> Bridge<D> {
     ///
     /// # Errors
     /// As [`Self::clean`]; numbers that are not as many as slots.
-    pub fn clean_rows(
-        &self,
-        auto: &Auto<'_, D>,
-        bits: &Ciphertext<D>,
-        rows: &[Complex64],
-    ) -> Result<Ciphertext<D>> {
+    pub fn clean_rows(&self, auto: &Auto<'_, D>, bits: &Ciphertext<D>, rows: &[Complex64]) -> Result<Ciphertext<D>> {
         self.cleaned(auto, bits, Some(rows))
     }
 
-    fn cleaned(
-        &self,
-        auto: &Auto<'_, D>,
-        bits: &Ciphertext<D>,
-        rows: Option<&[Complex64]>,
-    ) -> Result<Ciphertext<D>> {
+    fn cleaned(&self, auto: &Auto<'_, D>, bits: &Ciphertext<D>, rows: Option<&[Complex64]>) -> Result<Ciphertext<D>> {
         let _region = auto.eval.device().region("clean", 0);
         let bits = auto.settle(bits)?;
         auto.eval.needs("clean", &bits, 2)?;

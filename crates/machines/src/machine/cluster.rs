@@ -268,7 +268,8 @@ impl Cluster {
         let mut report = self.report(graph, schedule);
         let time = self.batch(&Batch { part_seconds: report.seconds, ..*batch }, part);
         report.seconds = time.seconds;
-        report.notes = vec![format!("a batch of {} parts of {part}; all else here is of one part on a node", time.parts)];
+        report.notes =
+            vec![format!("a batch of {} parts of {part}; all else here is of one part on a node", time.parts)];
         report.cluster = Some(time);
         report
     }

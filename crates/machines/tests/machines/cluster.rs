@@ -75,6 +75,7 @@ fn a_program_without_a_batch_runs_on_a_node() {
     let report = cluster.report(&graph, &schedule);
     assert_eq!((report.machine.as_str(), report.cluster, cluster.nodes()), ("cluster", None, 4));
     assert!(report.notes.iter().any(|note| note.contains("one node")));
-    let error = Spec::load("cluster").unwrap().with_overrides(&[("nodes", "0")]).and_then(|spec| Cluster::new(&spec).map(drop));
+    let error =
+        Spec::load("cluster").unwrap().with_overrides(&[("nodes", "0")]).and_then(|spec| Cluster::new(&spec).map(drop));
     assert!(error.is_err());
 }

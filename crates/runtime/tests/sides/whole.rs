@@ -4,7 +4,11 @@ use crate::{
     both::{Folder, device},
     cases,
 };
-use limbwise_apps::{Client as _, bgv_table::Encrypted, family::{Cell, Checked}};
+use limbwise_apps::{
+    Client as _,
+    bgv_table::Encrypted,
+    family::{Cell, Checked},
+};
 use limbwise_runtime::scheme::Forecast;
 
 #[test]

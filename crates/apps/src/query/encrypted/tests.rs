@@ -142,7 +142,9 @@ impl Sides {
         let input = |(number, input): (usize, BridgedInput)| match (input, client.values(number)) {
             (BridgedInput::Messages(input), BridgedValues::Messages(values)) => {
                 assert_eq!((input.batch, values.iter().all(|&v| v <= input.most)), (values.len(), true));
-                BridgedCiphertext::Messages(self.client.encrypt(&self.dev, &values).unwrap().at_most(input.most).unwrap())
+                BridgedCiphertext::Messages(
+                    self.client.encrypt(&self.dev, &values).unwrap().at_most(input.most).unwrap(),
+                )
             }
             (BridgedInput::Slots(input), BridgedValues::Slots(values)) => {
                 let plain = self.encoder.encode(&self.dev, &values, input.packing).unwrap();
@@ -163,9 +165,9 @@ impl Sides {
             BridgedCiphertext::Messages(messages) => {
                 BridgedValues::Messages(self.client.decrypt(&self.dev, messages).unwrap())
             }
-            BridgedCiphertext::Slots(slots) => BridgedValues::Slots(
-                decrypt(&self.dev, &self.encoder, params.ckks(), &self.secret, slots).unwrap(),
-            ),
+            BridgedCiphertext::Slots(slots) => {
+                BridgedValues::Slots(decrypt(&self.dev, &self.encoder, params.ckks(), &self.secret, slots).unwrap())
+            }
         };
         assert_eq!(results.len(), program.results());
         results.iter().map(opened).collect()

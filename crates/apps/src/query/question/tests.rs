@@ -266,7 +266,10 @@ fn having_chooses_groups_and_order_may_be_of_what_is_not_shown() {
     let with = |rest: &str| answer(&format!("{head} {rest}")).concat();
     assert_eq!(with("HAVING SUM(price) > 8 ORDER BY SUM(price) DESC LIMIT 1"), ["green"]);
     assert_eq!(with("HAVING NOT SUM(price) BETWEEN 8 AND 20 ORDER BY AVG(discount)"), ["1", "green"]);
-    assert_eq!(with("HAVING COUNT(*) = 1 AND (AVG(price) < 8 OR MAX(discount) = 0.05) ORDER BY MAX(price)"), ["1", "red"]);
+    assert_eq!(
+        with("HAVING COUNT(*) = 1 AND (AVG(price) < 8 OR MAX(discount) = 0.05) ORDER BY MAX(price)"),
+        ["1", "red"]
+    );
     assert_eq!(with("HAVING MIN(price) <> 10.5 AND 2 * COUNT(*) >= 2 ORDER BY color"), ["1", "green"]);
     assert_eq!(with("HAVING SUM(price) / SUM(discount) > 0 ORDER BY 1 LIMIT 2"), ["1", "green"]);
     for (rest, wanted) in [
