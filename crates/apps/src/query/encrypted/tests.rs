@@ -133,6 +133,7 @@ impl Sides {
         let generator = KeyGenerator::new(&dev, params.ckks(), &secret).unwrap().with_lwe(&client).unwrap();
         let plan = KeyPlan { required: required(program), form: KeyForm::Stored };
         let keys = generator.key_set(&plan, |_| ()).unwrap();
+        drop(generator);
         let bridge = Bridge::encode(&dev, &encoder, params, program.model()).unwrap();
         Self { dev, encoder, secret, client, server, keys, bridge }
     }
