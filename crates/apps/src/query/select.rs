@@ -155,11 +155,11 @@ impl Results {
             let output = results.output(expr)?;
             results.items.push(Item { name, output });
         }
+        results.having = select.having.as_ref().map(|having| having::parse(&mut results, having)).transpose()?;
+        results.order = ordered(query).iter().map(|by| results.by(by, select)).collect::<Result<_, _>>()?;
         if results.aggregates.is_empty() {
             return Err(QueryError::unsupported("a query without an aggregate, whose answer would be rows,"));
         }
-        results.having = select.having.as_ref().map(|having| having::parse(&mut results, having)).transpose()?;
-        results.order = ordered(query).iter().map(|by| results.by(by, select)).collect::<Result<_, _>>()?;
         let many = results.items.len().max(results.aggregates.len());
         if many > MOST_RESULTS {
             return Err(QueryError::unsupported(format!("a list of {many} results (at most {MOST_RESULTS})")));

@@ -98,7 +98,7 @@ fn what_is_beyond_the_front_is_named() {
         ("SELECT COUNT(*) FROM t GROUP BY a + 1", "GROUP BY a + 1, which is no column"),
         ("SELECT COUNT(*) FROM t GROUP BY ALL", "GROUP BY ALL"),
         ("SELECT COUNT(*) FROM t GROUP BY ROLLUP (a)", "GROUP BY ROLLUP"),
-        ("SELECT b, COUNT(*) FROM t GROUP BY b HAVING COUNT(*) > 3", "what stands at \"HAVING"),
+        ("SELECT b, COUNT(*) FROM t GROUP BY b HAVING b > 3", "a column that is grouped by (WHERE asks it of rows)"),
         ("SELECT b, COUNT(*) FROM t GROUP BY b ORDER BY c", "ORDER BY c, which is no result"),
         ("SELECT b, COUNT(*) FROM t GROUP BY b ORDER BY 3", "ORDER BY 3, which is no result"),
         ("SELECT b, COUNT(*) FROM t GROUP BY b LIMIT 0", "LIMIT 0"),
