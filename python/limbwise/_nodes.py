@@ -25,6 +25,8 @@ CHUNK = 1 << 26
 # What a server's directory may send, and the kinds of these files (docs/file-format.md).
 KEY_FILES = {"evaluation.keys": 3, "bootstrap.keys": 10}
 PROGRAM = "program.json"
+# The server's own numbers, with the ending of their file.
+WEIGHTS = "weights"
 
 
 @dataclass(frozen=True)
@@ -123,6 +125,8 @@ class Worker:
     def start(self) -> dict[str, Any]:
         """Start the evaluation, which reads the keys; return what it says of itself."""
         command = ["eval", "--parts", "--server", str(self._server), "--threads", str(self._threads)]
+        for own in self._server.glob(f"{WEIGHTS}.*"):
+            command += ["--weights", str(own)]
         run = [sys.executable, "-c", "from limbwise._command import main; main()", *command]
         self._process = subprocess.Popen(
             run, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True

@@ -24,12 +24,12 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from limbwise._limbwise import __version__
-from limbwise._nodes import CHUNK, KEY_FILES, PROGRAM, Placed, Worker, placed
+from limbwise._nodes import CHUNK, KEY_FILES, PROGRAM, WEIGHTS, Placed, Worker, placed
 from limbwise._workloads import ClientFiles, PathLike, ServerFiles
 from limbwise.errors import LimbwiseError, WireError, need
 
@@ -77,6 +77,7 @@ def run(
     *,
     out: PathLike,
     address: str | None = None,
+    weights: PathLike | None = None,
     tell: Tell | None = None,
     share_files: bool = True,
 ) -> Evaluated:
@@ -91,6 +92,7 @@ def run(
         inputs: a directory of encrypted inputs for each part, in order.
         out: where results go: a directory a part, and ``total``.
         address: of a running cluster; by default that of ``RAY_ADDRESS``, or a cluster on this computer for this call.
+        weights: the server's own numbers, of programs that leave some to it: the file of a network or a forest.
         tell: is given what happens, a dictionary at a time, with the seconds that are left.
         share_files: use key files where they lie on nodes that are this computer; else each node gets a copy.
 
@@ -100,6 +102,8 @@ def run(
         MissingDependency: Ray is not installed.
     """
     files = _checked(program, server_keys)
+    if weights is not None:
+        files.append(_of_server(Path(weights)))
     if not inputs:
         raise WireError("no inputs: give a directory of encrypted inputs for each part")
     for part in inputs:
@@ -107,6 +111,14 @@ def run(
             raise WireError(f"{part}: no ciphertext (*.ct) in this directory: encrypt the part first")
     with _ray(address) as ray:
         return _Driver(ray, files, [Path(part) for part in inputs], Path(out), tell or _quiet, share_files).run()
+
+
+def _of_server(path: Path) -> Placed:
+    """Return the file of a server's own numbers under the name that nodes know it by; its ending says what it is."""
+    with path.open("rb") as file:
+        if file.read(8) == b"LIMBWISE":
+            raise WireError(f"{path}: a file of this library; the server's numbers are a network or a forest")
+    return replace(placed(path), name=f"{WEIGHTS}{path.suffix}")
 
 
 def _quiet(_: dict[str, Any]) -> None:
@@ -453,7 +465,15 @@ def main() -> None:
         lines.flush()
 
     try:
-        run(work["program"], work["server"], work["inputs"], out=work["out"], address=work["address"], tell=tell)
+        run(
+            work["program"],
+            work["server"],
+            work["inputs"],
+            out=work["out"],
+            address=work["address"],
+            weights=work.get("weights"),
+            tell=tell,
+        )
     except (LimbwiseError, OSError) as error:
         sys.exit(f"error: {error}")
 

@@ -3,7 +3,7 @@
 use crate::{
     description::Refusal,
     way::Way,
-    workload::{Built, Refusable, Timed, Workload},
+    workload::{Built, Part, Refusable, Timed, Workload},
 };
 use clap::{
     Args,
@@ -324,6 +324,26 @@ pub fn named_bgv(name: &str) -> Refusable<BgvParams> {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct NumberRange(pub RangeInclusive<usize>);
+
+impl NumberRange {
+    /// How many there are.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.0.end() + 1 - self.0.start()
+    }
+
+    /// The first and the last of them; of a part, its own.
+    #[must_use]
+    pub fn ends(&self, part: Option<Part>) -> [usize; 2] {
+        match part {
+            None => [*self.0.start(), *self.0.end()],
+            Some(part) => {
+                let first = self.0.start() + part.first;
+                [first, (first + part.count - 1).min(*self.0.end())]
+            }
+        }
+    }
+}
 
 /// The parser of such numbers.
 pub fn number_range(text: &str) -> Result<NumberRange, String> {

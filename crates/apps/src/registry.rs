@@ -269,6 +269,13 @@ macro_rules! workloads {
                 }
             }
 
+            /// The file of the numbers that a server needs beside the description, if it needs some.
+            pub fn server_file(&self) -> Option<std::path::PathBuf> {
+                match self {
+                    $($(Self::$variant(options) => options.server_file(),)+)+
+                }
+            }
+
             /// Its name on the command line.
             pub fn name(&self) -> &'static str {
                 match self {

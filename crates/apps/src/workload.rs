@@ -91,6 +91,11 @@ pub trait Workload: clap::Args + Clone + Debug {
         None
     }
 
+    /// The file of the numbers that a server needs beside the description, if it needs some: the weights of a network.
+    fn server_file(&self) -> Option<PathBuf> {
+        None
+    }
+
     /// The source of the data with absolute paths.
     fn data(&self) -> Self::Data;
 

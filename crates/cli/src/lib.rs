@@ -18,6 +18,7 @@
 
 mod again;
 mod choosing;
+mod dividing;
 mod dpus;
 mod failure;
 mod files;

@@ -19,6 +19,13 @@ impl Graph {
         last
     }
 
+    /// Bytes of what a program leaves: values that it makes and never frees.
+    #[must_use]
+    pub fn result_bytes(&self) -> u64 {
+        let left = |id: &NodeId| self.node(*id).freed == NEVER && !self.node(*id).op().is_input();
+        self.ids().filter(left).map(|id| self.value_bytes(id)).fold(0, u64::saturating_add)
+    }
+
     /// Peak of the bytes alive when the program runs and frees in its recorded order. It equals the peak of the meter
     /// of [`Null`](limbwise_device::Null), computed from the graph alone.
     #[must_use]

@@ -28,7 +28,7 @@ pub struct Field {
 }
 
 /// Units by the end of a field's name; longer ends stand first.
-const UNITS: [(&str, &str); 22] = [
+const UNITS: [(&str, &str); 23] = [
     ("_gb_s_per_cluster", "GB/s a cluster"),
     ("_gb_s_per_rank", "GB/s a rank"),
     ("_ns_per_limb", "ns a limb"),
@@ -51,6 +51,7 @@ const UNITS: [(&str, &str); 22] = [
     ("_factor", "times"),
     ("_pj", "pJ"),
     ("_w", "W"),
+    ("_seconds", "s"),
 ];
 
 impl Field {

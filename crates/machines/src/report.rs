@@ -1,7 +1,12 @@
 //! What a program on a machine tells: the JSON contract and its text.
 
 use crate::{
-    lower::role_name, machine::Machine, program::TaskKind, reuse::reuse, scheduler::Schedule, spec::Assumption,
+    lower::role_name,
+    machine::{ClusterTime, Machine},
+    program::TaskKind,
+    reuse::reuse,
+    scheduler::Schedule,
+    spec::Assumption,
     words::Words,
 };
 use limbwise_graph::Graph;
@@ -53,6 +58,9 @@ pub struct Report {
     /// Who does what, the longest first; of machines that share a program with their host.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub placements: Vec<Placement>,
+    /// The batch that it is a part of, on a cluster.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cluster: Option<ClusterTime>,
     /// What was done to the program so that it fits, in words.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
@@ -240,6 +248,7 @@ impl Report {
                 .collect(),
             operators: Vec::new(),
             placements: Vec::new(),
+            cluster: None,
             notes: split_note(machine.words(), graph).into_iter().collect(),
             assumed: machine.spec().assumed(),
         }
@@ -314,6 +323,9 @@ impl fmt::Display for Report {
             let (each, all) = (number(b.per_second), number(b.round_s));
             writeln!(f, "  bootstrappings   {each} a second with {} in flight, which take {all} s", b.in_flight)?;
         }
+        if let Some(cluster) = &self.cluster {
+            write!(f, "{cluster}")?;
+        }
         for note in &self.notes {
             writeln!(f, "  note: {note}")?;
         }
@@ -346,8 +358,10 @@ impl fmt::Display for Report {
 }
 
 impl Report {
+    /// A part of the program's time; on a cluster, of a part on a node.
     fn share(&self, seconds: f64) -> f64 {
-        seconds / self.seconds.max(f64::MIN_POSITIVE)
+        let whole = self.cluster.as_ref().map_or(self.seconds, |cluster| cluster.seconds_part);
+        seconds / whole.max(f64::MIN_POSITIVE)
     }
 
     fn write_operators(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -217,7 +217,7 @@ impl Workload for ForestArgs {
     }
 
     fn batch(&self) -> Refusable<Option<usize>> {
-        Ok(Some(self.data.rows.0.end() - self.data.rows.0.start() + 1))
+        Ok(Some(self.data.rows.count()))
     }
 
     fn part(&self, part: Part) -> Option<Self> {
@@ -225,6 +225,10 @@ impl Workload for ForestArgs {
         let first = from + part.within(to - from + 1).first;
         let data = ForestData { rows: NumberRange(first..=first + part.count - 1), ..self.data.clone() };
         Some(Self { data, ..self.clone() })
+    }
+
+    fn server_file(&self) -> Option<PathBuf> {
+        self.data.model.clone()
     }
 
     fn data(&self) -> ForestData {

@@ -13,7 +13,7 @@ use crate::{
         number_range, one, strategy,
     },
     way::{Arrangement, Way},
-    workload::{Built, Named, Refusable, Workload},
+    workload::{Built, Named, Part, Refusable, Workload},
 };
 use clap::Args;
 use limbwise::{
@@ -50,6 +50,11 @@ pub struct NetworkData {
     /// Their classes, counted from 0, as .npy or a table
     #[arg(long, value_name = "FILE", requires = "data", help_heading = "Data")]
     labels: Option<PathBuf>,
+
+    /// Those of the samples that a part of the batch is about.
+    #[arg(skip)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    part: Option<Part>,
 }
 
 /// A network from ONNX on encrypted data: planned before any key, activations as polynomials
@@ -173,11 +178,24 @@ impl Workload for NetworkArgs {
         })
     }
 
+    fn batch(&self) -> Refusable<Option<usize>> {
+        Ok(Some(self.data.samples.count()))
+    }
+
+    fn part(&self, part: Part) -> Option<Self> {
+        let part = part.within(self.data.samples.count());
+        Some(Self { data: NetworkData { part: Some(part), ..self.data.clone() }, ..self.clone() })
+    }
+
+    fn server_file(&self) -> Option<PathBuf> {
+        Some(self.data.model.clone())
+    }
+
     fn data(&self) -> NetworkData {
         let path = |path: &Option<PathBuf>| absolute(path.as_ref());
-        let NetworkData { model, data, labels, samples } = &self.data;
+        let NetworkData { model, data, labels, .. } = &self.data;
         let model = absolute(Some(model)).unwrap_or_default();
-        NetworkData { model, data: path(data), labels: path(labels), samples: samples.clone() }
+        NetworkData { model, data: path(data), labels: path(labels), ..self.data.clone() }
     }
 
     fn program(of: &Inference, (params, _): Named<'_, Ckks>, model: Option<&Model>) -> Refusable<Planned> {
@@ -289,7 +307,7 @@ impl NetworkArgs {
 impl NetworkData {
     /// The samples that are judged, of this file where one is given.
     fn judged(&self, network: &Network, files: &[PathBuf]) -> Refusable<Vec<Vec<f64>>> {
-        let (from, to) = (*self.samples.0.start(), *self.samples.0.end());
+        let [from, to] = self.samples.ends(self.part);
         let Some(file) = one(files)?.or(self.data.as_deref()) else {
             return Ok(made_up(network, 0, to).split_off(from - 1));
         };
@@ -301,7 +319,7 @@ impl NetworkData {
     fn labels(&self) -> Refusable<Vec<usize>> {
         let Some(file) = &self.labels else { return Ok(Vec::new()) };
         let all = load_array(file)?.values;
-        let (from, to) = (*self.samples.0.start(), *self.samples.0.end());
+        let [from, to] = self.samples.ends(self.part);
         let text =
             || mistake(format!("--labels {}: {} classes; wanted one for each of --samples", file.display(), all.len()));
         let label = |z: &limbwise::Complex64| {

@@ -162,6 +162,10 @@ impl<const LAYERS: usize> Workload for NnArgs<LAYERS> {
         Some(Self { images: part.count, data, ..self.clone() })
     }
 
+    fn server_file(&self) -> Option<PathBuf> {
+        self.data.network.clone()
+    }
+
     fn data(&self) -> NnData {
         let NnData { data, labels, network, .. } = &self.data;
         let [data, labels, network] = [data, labels, network].map(|path| absolute(path.as_ref()));

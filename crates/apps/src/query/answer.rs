@@ -1,13 +1,16 @@
 //! The answer of a query: what the client makes of sums, decrypted or exact.
 //!
-//! Quotients, order and LIMIT are done here, in the clear, by one code for decrypted sums and for exact ones.
+//! Quotients, HAVING, order and LIMIT are done here, in the clear, by one code for decrypted sums and for exact ones.
 
 use super::{
-    question::{Group, Question},
-    select::{Arithmetic, Output},
-    table::{Decimal, Kind},
+    error::QueryError,
+    field::Field,
+    question::{Asked, Group, Question},
+    select::{Arithmetic, Item, Output},
+    table::{Decimal, Kind, Table},
 };
 use crate::family::{AnswerTable, Cell, Compared};
+use std::cmp::Ordering;
 
 /// A number that results are computed with. `None` is SQL's NULL: a quotient by zero.
 pub trait Number: Copy {
@@ -15,6 +18,10 @@ pub trait Number: Copy {
     /// The result of an operation.
     fn met(op: Arithmetic, a: Self, b: Self) -> Option<Self>;
     fn float(self) -> f64;
+    /// Which of two is larger.
+    fn order(self, other: Self) -> Ordering {
+        self.float().total_cmp(&other.float())
+    }
 }
 
 impl Number for f64 {
@@ -99,6 +106,21 @@ impl Number for Exact {
     fn float(self) -> f64 {
         self.float
     }
+
+    fn order(self, other: Self) -> Ordering {
+        let difference = Self::exactly(Arithmetic::Minus, self, other).and_then(|difference| difference.ratio);
+        let sign = |(numerator, denominator, _): (i128, i128, u32)| numerator.signum() * denominator.signum();
+        difference.map_or_else(|| self.float.total_cmp(&other.float), |ratio| sign(ratio).cmp(&0))
+    }
+}
+
+/// What the client has of a program's results.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Figures<N> {
+    /// In the order of the measures.
+    pub sums: Vec<N>,
+    /// In the order of the extremes.
+    pub ends: Vec<i64>,
 }
 
 /// A row of an answer: the number of its group, and the values of the query's items.
@@ -111,53 +133,101 @@ pub struct AnswerRow<N> {
 pub enum Value<N> {
     /// A value of a column that is grouped by, and the column's number.
     Key(usize, i64),
+    /// A date or a text that is an end of its column's values, and the number of the extreme.
+    End(usize, i64),
     /// An aggregate, or what is computed from some.
     Number(N),
-    /// A quotient by zero.
+    /// A quotient by zero, or an end of no values.
     Null,
 }
 
 impl Question {
-    /// The answer of sums in the order of the measures.
-    pub fn answer<N: Number>(&self, sums: &[N]) -> Vec<AnswerRow<N>> {
-        let there = |group: &Group| group.count.is_none_or(|count| sums[count].float() >= 0.5);
-        let row = |(number, group): (usize, &Group)| {
-            let value = |item: &super::select::Item| match &item.output {
-                Output::Key(key) => Value::Key(*key, group.values[*key]),
-                output => made(output, group, sums).map_or(Value::Null, Value::Number),
+    /// The answer of figures.
+    pub fn answer<N: Number>(&self, figures: &Figures<N>) -> Vec<AnswerRow<N>> {
+        let there = |group: &Group| self.keys.is_empty() || !empty(group, figures);
+        let kept = |group: &Group| {
+            let compare = |of: &[Output; 2]| {
+                let number = |output| self.made(output, group, figures);
+                Some(number(&of[0])?.order(number(&of[1])?))
             };
-            AnswerRow { group: number, values: self.results.items.iter().map(value).collect() }
+            self.results.having.as_ref().is_none_or(|having| having.holds(&compare) == Some(true))
         };
-        let groups = self.groups.iter().enumerate().filter(|(_, group)| there(group));
-        let mut rows: Vec<AnswerRow<N>> = groups.map(row).collect();
-        rows.sort_by(|a, b| {
-            let compared = self.results.order.iter().map(|&(item, down)| {
-                let order = place(&a.values[item]).total_cmp(&place(&b.values[item]));
-                if down { order.reverse() } else { order }
+        let row = |(number, group): (usize, &Group)| {
+            let value = |item: &Item| self.value(&item.output, group, figures);
+            let row = AnswerRow { group: number, values: self.results.items.iter().map(value).collect() };
+            let by = self.results.order.iter().map(|(by, _)| place(&self.value(by, group, figures)));
+            (by.collect::<Vec<f64>>(), row)
+        };
+        let groups = self.groups.iter().enumerate().filter(|(_, group)| there(group) && kept(group));
+        let mut rows: Vec<(Vec<f64>, AnswerRow<N>)> = groups.map(row).collect();
+        rows.sort_by(|(a, _), (b, _)| {
+            let compared = self.results.order.iter().zip(a.iter().zip(b)).map(|((_, down), (a, b))| {
+                let order = a.total_cmp(b);
+                if *down { order.reverse() } else { order }
             });
-            compared.fold(std::cmp::Ordering::Equal, std::cmp::Ordering::then)
+            compared.fold(Ordering::Equal, Ordering::then)
         });
         rows.truncate(self.results.limit.unwrap_or(usize::MAX));
-        rows
+        rows.into_iter().map(|(_, row)| row).collect()
     }
 
-    /// Exact sums as numbers.
-    pub fn exact(&self, sums: &[i128]) -> Vec<Exact> {
+    /// The value of an output in a group.
+    fn value<N: Number>(&self, output: &Output, group: &Group, figures: &Figures<N>) -> Value<N> {
+        if let Output::Key(key) = output {
+            return Value::Key(*key, group.values[*key]);
+        }
+        if let Output::Aggregate(number) = output
+            && let Some(Asked::Extreme(extreme)) = group.asked[*number]
+            && !matches!(self.extremes[extreme].field.kind, Kind::Number(_))
+        {
+            return if empty(group, figures) { Value::Null } else { Value::End(extreme, figures.ends[extreme]) };
+        }
+        self.made(output, group, figures).map_or(Value::Null, Value::Number)
+    }
+
+    /// What an output is for a group, as a number.
+    fn made<N: Number>(&self, output: &Output, group: &Group, figures: &Figures<N>) -> Option<N> {
+        match output {
+            Output::Key(_) => None,
+            Output::Number(constant) => Some(N::of(*constant)),
+            Output::Aggregate(number) => match group.asked[*number] {
+                None => Some(N::of(Decimal { mantissa: 0, digits: 0 })),
+                Some(Asked::Sum(measure)) => Some(figures.sums[measure]),
+                Some(Asked::Extreme(_)) if empty(group, figures) => None,
+                Some(Asked::Extreme(extreme)) => {
+                    let Kind::Number(digits) = self.extremes[extreme].field.kind else { return None };
+                    Some(N::of(Decimal { mantissa: figures.ends[extreme].into(), digits }))
+                }
+            },
+            Output::Both(op, of) => N::met(*op, self.made(&of[0], group, figures)?, self.made(&of[1], group, figures)?),
+        }
+    }
+
+    /// The exact figures of a table.
+    ///
+    /// # Errors
+    /// Values outside their domains.
+    pub fn exact(&self, table: &Table) -> Result<Figures<Exact>, QueryError> {
+        Ok(Figures { sums: self.exact_sums(&self.sums(table)?), ends: self.ends(table)? })
+    }
+
+    fn exact_sums(&self, sums: &[i128]) -> Vec<Exact> {
         let number = |(measure, &sum): (&super::question::Measure, &i128)| {
             Exact::of(Decimal { mantissa: sum, digits: measure.digits() })
         };
         self.measures.iter().zip(sums).map(number).collect()
     }
 
-    /// The answer of decrypted sums beside the exact one, and whether both have the same rows in the same order.
-    pub fn compared(&self, decrypted: &[f64], exact: &[Exact]) -> (AnswerTable, bool) {
+    /// The answer of decrypted figures beside the exact one, and whether both have the same rows in the same order.
+    pub fn compared(&self, decrypted: &Figures<f64>, exact: &Figures<Exact>) -> (AnswerTable, bool) {
         let (found, wanted) = (self.answer(decrypted), self.answer(exact));
         let same = found.iter().map(|row| row.group).eq(wanted.iter().map(|row| row.group));
         let all = Self { results: self.results.unlimited(), ..self.clone() }.answer(exact);
         let row = |row: &AnswerRow<f64>| {
             let twin = all.iter().find(|other| other.group == row.group);
             let cell = |(item, value): (usize, &Value<f64>)| match (value, twin.map(|twin| twin.values[item])) {
-                (Value::Key(key, value), _) => Cell::Key(self.shown(*key, *value)),
+                (Value::Key(key, value), _) => Cell::Key(shown(&self.keys[*key], *value)),
+                (Value::End(extreme, value), _) => Cell::Key(shown(&self.extremes[*extreme].field, *value)),
                 (Value::Number(decrypted), Some(Value::Number(exact))) => Cell::Number(compared(*decrypted, exact)),
                 _ => Cell::Null(()),
             };
@@ -167,20 +237,40 @@ impl Question {
         (AnswerTable { columns, rows: found.iter().map(row).collect() }, same)
     }
 
-    /// A value of a column that is grouped by, as text.
-    pub fn shown(&self, key: usize, value: i64) -> String {
-        let field = &self.keys[key];
-        let text = usize::try_from(value).ok().and_then(|at| field.categories.get(at));
-        text.cloned().unwrap_or_else(|| field.kind.show(value))
+    /// A value as text, and a number in its own way.
+    pub fn shown<N>(&self, value: &Value<N>, number: impl Fn(&N) -> String) -> String {
+        match value {
+            Value::Key(key, value) => shown(&self.keys[*key], *value),
+            Value::End(extreme, value) => shown(&self.extremes[*extreme].field, *value),
+            Value::Number(value) => number(value),
+            Value::Null => "none".into(),
+        }
     }
 
-    /// The same value as a number: a decimal's, days since 1970, or a text's place among its column's.
-    pub fn as_number(&self, key: usize, value: i64) -> f64 {
-        match self.keys[key].kind {
+    /// A value as a number: a decimal's, days since 1970, or a text's place among its column's.
+    pub fn as_number(&self, value: &Value<f64>) -> f64 {
+        let (field, value) = match value {
+            Value::Key(key, value) => (&self.keys[*key], *value),
+            Value::End(extreme, value) => (&self.extremes[*extreme].field, *value),
+            Value::Number(number) => return *number,
+            Value::Null => return f64::NAN,
+        };
+        match field.kind {
             Kind::Number(digits) => value as f64 / 10f64.powi(digits.cast_signed()),
             Kind::Date | Kind::Text => value as f64,
         }
     }
+}
+
+/// Whether no row of a group was counted.
+fn empty<N: Number>(group: &Group, figures: &Figures<N>) -> bool {
+    group.count.is_some_and(|count| figures.sums[count].float() < 0.5)
+}
+
+/// A value of a column as text.
+fn shown(field: &Field, value: i64) -> String {
+    let text = usize::try_from(value).ok().and_then(|at| field.categories.get(at));
+    text.cloned().unwrap_or_else(|| field.kind.show(value))
 }
 
 fn compared(decrypted: f64, exact: Exact) -> Compared {
@@ -192,19 +282,8 @@ fn compared(decrypted: f64, exact: Exact) -> Compared {
 /// Where a value stands in the order; NULL last, as in DuckDB.
 fn place<N: Number>(value: &Value<N>) -> f64 {
     match value {
-        Value::Key(_, value) => *value as f64,
+        Value::Key(_, value) | Value::End(_, value) => *value as f64,
         Value::Number(number) => number.float(),
         Value::Null => f64::INFINITY,
-    }
-}
-
-/// What an output is for a group.
-fn made<N: Number>(output: &Output, group: &Group, sums: &[N]) -> Option<N> {
-    let zero = || N::of(Decimal { mantissa: 0, digits: 0 });
-    match output {
-        Output::Key(_) => None,
-        Output::Number(constant) => Some(N::of(*constant)),
-        Output::Aggregate(number) => Some(group.measures[*number].map_or_else(zero, |measure| sums[measure])),
-        Output::Both(op, of) => N::met(*op, made(&of[0], group, sums)?, made(&of[1], group, sums)?),
     }
 }

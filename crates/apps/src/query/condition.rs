@@ -70,6 +70,35 @@ impl Cond {
         }
     }
 
+    /// The same where a column's value is known: its tests are constants.
+    #[must_use]
+    pub fn given(self, known: usize, value: i64, fields: &[Field]) -> Self {
+        let each = |of: Vec<Self>| of.into_iter().map(|cond| cond.given(known, value, fields)).collect();
+        match self {
+            Self::In { column, set } if column == known => {
+                if set.contains(value) {
+                    Self::TRUE
+                } else {
+                    Self::FALSE
+                }
+            }
+            Self::In { .. } => self,
+            Self::All(of) => Self::all(each(of), fields),
+            Self::Any(of) => Self::any(each(of), fields),
+        }
+    }
+
+    /// Whether no row passes that has these values in these columns.
+    pub fn refuses(self, known: &[Field], values: &[i64], fields: &[Field]) -> bool {
+        let given = known.iter().zip(values).fold(self, |cond, (field, &value)| {
+            match fields.iter().position(|other| other == field) {
+                Some(column) => cond.given(column, value, fields),
+                None => cond,
+            }
+        });
+        given == Self::FALSE
+    }
+
     /// Whether a row passes.
     pub fn passes(&self, value: &impl Fn(usize) -> i64) -> bool {
         match self {

@@ -1,29 +1,33 @@
 //! The encrypted program: comparisons in TFHE, bits to slots over the bridge, products and the sum in CKKS.
 //!
-//! A row is encrypted twice: its compared columns as digits, its summed columns as slots. All rows form one batch.
+//! A row is encrypted as often as it is used: its compared columns as digits, those whose ends are asked as bits, its summed
+//! columns as slots. All rows form one batch.
 
 use super::{
-    answer::Value,
+    answer::{Figures, Value},
     error::QueryError,
+    extreme::spread,
     field::{Field, values},
-    filter::Filter,
+    filter::{Filter, Filtered},
     question::{Measure, Question, Term},
     revealed::Revealed,
+    searches::{Begun, Searches},
     table::{Kind, Table},
 };
 use crate::description::Refusal;
 use crate::program::{
-    Array, Details, Evaluation, Journal, Messages, Numbers, Program, SlotsInput, State, Tfhe, fields,
+    Array, Details, Evaluation, Journal, Messages, Numbers, Observer, Program, SlotsInput, State, Tfhe, fields,
 };
 use limbwise::{
     Complex64, Result,
-    bridge::{BridgeError, BridgeParams, BridgePlan},
+    bridge::{Bridge, BridgeError, BridgeParams, BridgePlan},
     ckks::{Auto, Ciphertext, Estimate, Packing, Promise},
     scheme::{Bridged, BridgedCiphertext, BridgedEstimate, BridgedInput, BridgedMeans, BridgedValues},
 };
 use limbwise_device::Device;
 use serde::Serialize;
 use serde_json::json;
+use std::ops::Range;
 
 /// Bits of a modulus that values do not use: the sign, and one that errors may carry into.
 const SIGN_AND_NOISE_BITS: f64 = 2.0;
@@ -42,9 +46,10 @@ pub enum Bits {
 }
 
 impl Bits {
-    fn levels(self) -> usize {
+    /// Levels that they take; a public group's rows are chosen while bits are cleaned, or by a level of its own.
+    fn levels(self, grouped: bool) -> usize {
         match self {
-            Self::AsConverted => 0,
+            Self::AsConverted => usize::from(grouped),
             Self::Cleaned => 2,
         }
     }
@@ -56,6 +61,7 @@ pub struct Query {
     name: &'static str,
     question: Box<Question>,
     filter: Filter,
+    searches: Searches,
     params: BridgeParams,
     plan: BridgePlan,
     bits: Bits,
@@ -65,10 +71,17 @@ pub struct Query {
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rows {
-    /// Digits of the compared columns, most significant first: one list of messages each.
-    pub digits: Vec<Vec<u64>>,
+    /// Digits of the compared columns, most significant first: one list of messages each; then for each column whose ends
+    /// are asked its bits, highest first, each of all rows.
+    pub messages: Vec<Vec<u64>>,
     /// The summed columns: one slot per row, each in units of its bound.
     pub columns: Vec<Vec<f64>>,
+}
+
+/// Decrypted results: numbers, and the bits of each selection in the order of the rows.
+pub struct Found {
+    pub figures: Figures<f64>,
+    pub bits: Vec<Vec<f64>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -90,10 +103,11 @@ impl SumPrecision {
     /// Of the sum that is off most.
     fn of(program: &Query, sums: &[Estimate], bits: &[Estimate]) -> Option<Self> {
         let question = program.question();
-        let rows = question.rows as f64;
         let of = |(measure, sum): (&Measure, &Estimate)| {
-            let rows_expected = rows * question.flags[measure.flag].share(&question.compared);
-            let bit_error = bits.get(measure.flag).map_or(0.0, |bits| bits.error());
+            let rows = question.most_rows(measure.selection) as f64;
+            let flag = question.selections[measure.selection].flag;
+            let rows_expected = rows * question.flags[flag].share(&question.compared);
+            let bit_error = bits.get(measure.selection).map_or(0.0, |bits| bits.error());
             let arithmetic_error = sum.error() / (rows_expected * program.mean(measure)).max(f64::MIN_POSITIVE);
             let sum_relative_error = rows * bit_error / rows_expected + arithmetic_error;
             let cleaned = program.bits() == Bits::Cleaned;
@@ -105,22 +119,19 @@ impl SumPrecision {
 }
 
 /// The filter's journal: wraps the filter's states, which hold messages only, in states of the program.
-struct Filtering<'j, D: Device>(&'j mut dyn Journal<D, Bridged>);
+struct Filtering<'j, D: Device> {
+    journal: &'j mut dyn Journal<D, Bridged>,
+    begun: Option<State<D, Tfhe>>,
+}
 
 impl<D: Device> Journal<D, Tfhe> for Filtering<'_, D> {
     fn resume(&mut self) -> Result<Option<State<D, Tfhe>>> {
-        let Some(State { step, ciphertexts, numbers }) = self.0.resume()? else { return Ok(None) };
-        let messages = |ciphertext| match ciphertext {
-            BridgedCiphertext::Messages(messages) => Ok(messages),
-            BridgedCiphertext::Slots(_) => Err(limbwise::Error::State),
-        };
-        let ciphertexts = ciphertexts.into_iter().map(messages).collect::<Result<_>>()?;
-        Ok(Some(State { step, ciphertexts, numbers }))
+        Ok(self.begun.take())
     }
 
     fn keep(&mut self, state: &State<D, Tfhe>) -> Result<()> {
         let ciphertexts = state.ciphertexts.iter().cloned().map(BridgedCiphertext::Messages).collect();
-        self.0.keep(&State { step: state.step, ciphertexts, numbers: state.numbers.clone() })
+        self.journal.keep(&State { step: state.step, ciphertexts, numbers: state.numbers.clone() })
     }
 }
 
@@ -137,7 +148,8 @@ impl Query {
         let filter = Filter::new(&question, params.tfhe())?;
         // The product of the columns is computed while the bits are cleaned.
         let product = question.measures.iter().map(|measure| measure.terms.len()).max().unwrap_or(0);
-        let levels = |bits: Bits| bits.levels().max(product.saturating_sub(1)) + product.min(1);
+        let grouped = !question.public.is_none();
+        let levels = |bits: Bits| bits.levels(grouped).max(product.saturating_sub(1)) + product.min(1);
         // A sum over all rows must fit into the modulus that is left.
         let got = (question.rows as f64).log2();
         let room = |levels: usize| {
@@ -155,7 +167,8 @@ impl Query {
         }
         let plan = BridgePlan { levels, ..BridgePlan::fastest(question.rows.next_power_of_two()) };
         let summed = question.summed();
-        Ok(Self { name, question: Box::new(question), filter, params: params.clone(), plan, bits, summed })
+        let searches = Searches::new(&question, params.tfhe());
+        Ok(Self { name, question: Box::new(question), filter, searches, params: params.clone(), plan, bits, summed })
     }
 
     pub fn bits(&self) -> Bits {
@@ -174,9 +187,20 @@ impl Query {
         self.plan
     }
 
-    /// The TFHE inputs: largest message of each.
+    /// The TFHE inputs for the filter: largest message of each.
     pub fn digits(&self) -> Vec<u64> {
         self.filter.largest()
+    }
+
+    /// The columns whose ends are asked, each once.
+    fn ended(&self) -> Vec<&Field> {
+        let mut ended: Vec<&Field> = Vec::new();
+        for extreme in &self.question.extremes {
+            if !ended.contains(&&extreme.field) {
+                ended.push(&extreme.field);
+            }
+        }
+        ended
     }
 
     pub fn columns(&self) -> Vec<SlotsInput> {
@@ -184,7 +208,8 @@ impl Query {
         // The exact level at which the largest product of the columns meets the bits.
         let above =
             self.question.measures.iter().map(|measure| measure.terms.len()).max().unwrap_or(0).saturating_sub(1);
-        let level = ckks.user_level().min(ckks.user_level() - self.bits.levels() + above);
+        let level =
+            ckks.user_level().min(ckks.user_level() - self.bits.levels(!self.question.public.is_none()) + above);
         let packing = Packing { slots: self.plan.slots, level, scale: ckks.scale(level) };
         let input = |(field, _): &(Field, f64)| SlotsInput {
             name: field.name.clone(),
@@ -225,7 +250,10 @@ impl Query {
             Ok(self.plan.arranged(&values(field, table)?.iter().map(share).collect::<Vec<f64>>()))
         };
         let columns = self.summed.iter().map(column).collect::<Result<_, QueryError>>()?;
-        Ok(Rows { digits: self.filter.inputs(&compared), columns })
+        let bits = self.ended().into_iter().map(|field| Ok(spread(field, &values(field, table)?)));
+        let mut messages = self.filter.inputs(&compared);
+        messages.extend(bits.collect::<Result<Vec<_>, QueryError>>()?);
+        Ok(Rows { messages, columns })
     }
 
     /// Slot values in row order.
@@ -236,19 +264,44 @@ impl Query {
         (0..self.question.rows).map(|row| slots[self.plan.slot_of(row)].re).collect()
     }
 
-    /// Decrypted sums as numbers, counts as whole ones, and the bits of each flag in the order of the rows.
-    pub fn read(&self, results: &[BridgedValues]) -> (Vec<f64>, Vec<Vec<f64>>) {
+    /// Decrypted sums as numbers, counts as whole ones; ends; and the bits of each selection in the order of the rows.
+    pub fn read(&self, results: &[BridgedValues]) -> Found {
         let slots = |values: &BridgedValues| match values {
             BridgedValues::Slots(slots) => slots[0].clone(),
-            BridgedValues::Messages(_) => unreachable!("results of a query are on slots"),
+            BridgedValues::Messages(_) => unreachable!("sums and bits are on slots"),
         };
         let sum = |(measure, values): (&Measure, &BridgedValues)| {
             let sum = slots(values)[0].re * self.unit(measure);
-            if measure.terms.is_empty() && !self.question.results.single() { sum.round() } else { sum }
+            if measure.terms.is_empty() && !self.question.results.single() { sum.round() + 0.0 } else { sum }
         };
-        let measures = &self.question.measures;
+        let (measures, selections) = (&self.question.measures, self.question.selections.len());
         let sums = measures.iter().zip(results).map(sum).collect();
-        (sums, results.iter().skip(measures.len()).map(|bits| self.by_row(&slots(bits))).collect())
+        let bits = results.iter().skip(measures.len()).take(selections).map(|bits| self.by_row(&slots(bits)));
+        let ends = self.question.extremes.iter().zip(results.iter().skip(measures.len() + selections));
+        let ends = ends.map(|(extreme, found)| match found {
+            BridgedValues::Messages(found) => extreme.read(found),
+            BridgedValues::Slots(_) => unreachable!("ends are messages"),
+        });
+        Found { figures: Figures { sums, ends: ends.collect() }, bits: bits.collect() }
+    }
+
+    /// The bits of a selection from those of its flag.
+    fn selected<D: Device>(
+        &self,
+        (auto, bridge): (&Auto<'_, D>, &Bridge<D>),
+        bits: &Ciphertext<D>,
+        within: Option<&Range<usize>>,
+    ) -> Result<Ciphertext<D>> {
+        let rows = within.map(|within| {
+            let kept = (0..self.question.rows).map(|row| Complex64::from(f64::from(u8::from(within.contains(&row)))));
+            self.plan.arranged(&kept.collect::<Vec<_>>())
+        });
+        match (self.bits, rows) {
+            (Bits::AsConverted, None) => Ok(bits.clone()),
+            (Bits::AsConverted, Some(rows)) => auto.settle(&auto.mul_values(bits, &rows)?),
+            (Bits::Cleaned, None) => bridge.clean(auto, bits),
+            (Bits::Cleaned, Some(rows)) => bridge.clean_rows(auto, bits, &rows),
+        }
     }
 
     /// The products of columns that measures sum, each once.
@@ -276,6 +329,49 @@ impl Query {
     }
 }
 
+impl Query {
+    /// For each flag bridge and sums: the measures, and the bits of each selection.
+    fn sums<D: Device>(
+        &self,
+        means: &BridgedMeans<'_, D>,
+        filtered: &Filtered<D>,
+        columns: &[Ciphertext<D>],
+        observer: &mut dyn Observer,
+    ) -> Result<(Vec<Ciphertext<D>>, Vec<Ciphertext<D>>)> {
+        let BridgedMeans { tfhe, auto, bridge } = means;
+        let (flags, measures) = (filtered.flags.len(), &self.question.measures);
+        let mut products: Vec<(&[Term], Option<Ciphertext<D>>)> = Vec::new();
+        let mut sums: Vec<Option<Ciphertext<D>>> = vec![None; measures.len()];
+        let mut all_bits: Vec<Option<Ciphertext<D>>> = vec![None; self.question.selections.len()];
+        for (flag, met) in filtered.flags.iter().enumerate() {
+            observer.step("selection", self.filter.steps() - flags + flag, self.filter.steps());
+            let set = tfhe.flags(met, |message| self.filter.accepts(flag, message))?;
+            observer.step("bridge", flag, flags);
+            let converted = bridge.to_slots(auto, &set)?;
+            for (number, selection) in self.question.selections.iter().enumerate().filter(|(_, s)| s.flag == flag) {
+                let bits = self.selected((auto, bridge), &converted, selection.within.as_ref())?;
+                observer.step("sum", flag, flags);
+                let _region = auto.eval.device().region("sum", 0);
+                for (at, measure) in measures.iter().enumerate().filter(|(_, m)| m.selection == number) {
+                    let terms = &measure.terms[..];
+                    if !products.iter().any(|(known, _)| *known == terms) {
+                        products.push((terms, self.product(auto, columns, terms)?));
+                    }
+                    let product =
+                        products.iter().find(|(known, _)| *known == terms).and_then(|(_, product)| product.as_ref());
+                    let passing = match product {
+                        None => bits.clone(),
+                        Some(product) => auto.mul(product, &bits)?,
+                    };
+                    sums[at] = Some(auto.inner_sum(&passing, 1, self.plan.slots)?);
+                }
+                all_bits[number] = Some(bits);
+            }
+        }
+        Ok((sums.into_iter().flatten().collect(), all_bits.into_iter().flatten().collect()))
+    }
+}
+
 impl Program for Query {
     type Scheme = Bridged;
 
@@ -287,25 +383,29 @@ impl Program for Query {
         &self.params
     }
 
-    /// The digits of the compared columns, followed by the summed columns.
+    /// The digits of the compared columns, followed by the bits of those whose ends are asked and by the summed columns.
     fn inputs(&self) -> Vec<BridgedInput> {
         let rows = self.question.rows;
         let digit =
             |(i, most)| BridgedInput::Messages(Messages { name: format!("digit {}", i + 1), batch: rows, most });
         let digits = self.digits().into_iter().enumerate().map(digit);
-        digits.chain(self.columns().into_iter().map(BridgedInput::Slots)).collect()
+        let bits = self.ended().into_iter().map(|field| {
+            let batch = rows * spread(field, &[field.low]).len();
+            BridgedInput::Messages(Messages { name: format!("bits of {}", field.name), batch, most: 1 })
+        });
+        digits.chain(bits).chain(self.columns().into_iter().map(BridgedInput::Slots)).collect()
     }
 
     fn model(&self) -> BridgePlan {
         self.plan
     }
 
-    /// Filter; then for each flag bridge and sums. Returns each measure in every slot, in units of [`Query::unit`], and the
-    /// bits of each flag in the order of [`Query::by_row`]. The journal keeps the state of the filter, which takes most of
-    /// the time.
+    /// Filter and searches; then for each flag bridge and sums. Returns each measure in every slot, in units of
+    /// [`Query::unit`], the bits of each selection in the order of [`Query::by_row`], and the bits of each extreme. The
+    /// journal keeps the states of filter and searches, which take most of the time.
     fn evaluate<D: Device>(&self, on: Evaluation<'_, '_, D, Bridged>) -> Result<Vec<BridgedCiphertext<D>>> {
         let Evaluation { means, inputs, observer, journal } = on;
-        let BridgedMeans { tfhe, auto, bridge } = means;
+        let tfhe = &means.tfhe;
         let (mut digits, mut columns) = (Vec::new(), Vec::new());
         for input in inputs {
             match input {
@@ -313,40 +413,23 @@ impl Program for Query {
                 BridgedCiphertext::Slots(slots) => columns.push(slots.clone()),
             }
         }
-        let asked = self.filter.evaluate(*tfhe, &digits, observer, &mut Filtering(journal))?;
-        let (flags, measures) = (asked.len(), &self.question.measures);
-        let mut products: Vec<(&[Term], Option<Ciphertext<D>>)> = Vec::new();
-        let (mut sums, mut all_bits): (Vec<_>, Vec<_>) = (measures.iter().map(|_| None).collect(), Vec::new());
-        for (flag, met) in asked.iter().enumerate() {
-            observer.step("selection", self.filter.steps() - flags + flag, self.filter.steps());
-            let set = tfhe.flags(met, |message| self.filter.accepts(flag, message))?;
-            observer.step("bridge", flag, flags);
-            let mut bits = bridge.to_slots(auto, &set)?;
-            if self.bits == Bits::Cleaned {
-                bits = bridge.clean(auto, &bits)?;
-            }
-            observer.step("sum", flag, flags);
-            let _region = auto.eval.device().region("sum", 0);
-            for (number, measure) in measures.iter().enumerate().filter(|(_, measure)| measure.flag == flag) {
-                let terms = &measure.terms[..];
-                if !products.iter().any(|(known, _)| *known == terms) {
-                    products.push((terms, self.product(auto, &columns, terms)?));
-                }
-                let product =
-                    products.iter().find(|(known, _)| *known == terms).and_then(|(_, product)| product.as_ref());
-                let passing = match product {
-                    None => bits.clone(),
-                    Some(product) => auto.mul(product, &bits)?,
-                };
-                sums[number] = Some(BridgedCiphertext::Slots(auto.inner_sum(&passing, 1, self.plan.slots)?));
-            }
-            all_bits.push(BridgedCiphertext::Slots(bits));
-        }
-        Ok(sums.into_iter().flatten().chain(all_bits).collect())
+        let ended = digits.split_off(self.digits().len());
+        let mut begun = Begun::of(journal.resume()?, &self.filter)?;
+        let mut filtering = Filtering { journal: &mut *journal, begun: begun.filter.take() };
+        let filtered = self.filter.evaluate(*tfhe, &digits, observer, &mut filtering)?;
+        let bits_of = |field: &Field| {
+            let at = self.ended().iter().position(|ended| *ended == field).expect("every end's column is encrypted");
+            ended[at].clone()
+        };
+        let known = (self.question(), &self.filter);
+        let ends = self.searches.evaluate(*tfhe, known, &filtered, bits_of, (begun, &mut *observer, journal))?;
+        let (sums, bits) = self.sums(means, &filtered, &columns, observer)?;
+        let ends = ends.into_iter().map(BridgedCiphertext::Messages);
+        Ok(sums.into_iter().chain(bits).map(BridgedCiphertext::Slots).chain(ends).collect())
     }
 
     fn results(&self) -> usize {
-        self.question.measures.len() + self.filter.flags()
+        self.question.measures.len() + self.question.selections.len() + self.question.extremes.len()
     }
 
     fn summed(&self) -> usize {
@@ -368,8 +451,7 @@ impl Program for Query {
                 return Err(QueryError::Count { got }.into());
             }
         }
-        let (sums, _) = self.read(results);
-        let rows = self.question.answer(&sums);
+        let rows = self.question.answer(&self.read(results).figures);
         match (&rows[..], self.question.keys.is_empty()) {
             ([row], true) if row.values.contains(&Value::Null) => Err(QueryError::NoQuotient.into()),
             _ => Ok(()),
@@ -379,21 +461,17 @@ impl Program for Query {
     /// The answer, and for each row the bit that it was multiplied by, where the answer is one sum. Else the answer's
     /// rows, texts by their places in their columns' lists.
     fn arrays(&self, results: &Vec<BridgedValues>) -> Vec<Array> {
-        let (sums, bits) = self.read(results);
+        let Found { figures, bits } = self.read(results);
         let array = |name: &str, shape, values: Vec<f64>| {
             let values = values.into_iter().map(Complex64::from).collect();
             Array { name: name.into(), shape, values, numbers: Numbers::Real }
         };
         if self.question.results.single() {
             let rows = bits.into_iter().map(|bits| array("rows", vec![self.question.rows], bits));
-            return std::iter::once(array("answer", vec![1], sums)).chain(rows).collect();
+            return std::iter::once(array("answer", vec![1], figures.sums)).chain(rows).collect();
         }
-        let answer = self.question.answer(&sums);
-        let number = |value: &Value<f64>| match value {
-            Value::Key(key, value) => self.question.as_number(*key, *value),
-            Value::Number(number) => *number,
-            Value::Null => f64::NAN,
-        };
+        let answer = self.question.answer(&figures);
+        let number = |value: &Value<f64>| self.question.as_number(value);
         let shape = vec![answer.len(), self.question.results.items.len()];
         vec![array("answer", shape, answer.iter().flat_map(|row| row.values.iter().map(number)).collect())]
     }
@@ -411,6 +489,7 @@ impl Program for Query {
         let question = &self.question;
         fields(json!({
             "revealed": Revealed::of(self), "sql": question.sql, "rows": question.rows, "filter": self.filter.summary(),
+            "searches": self.searches.summary(),
         }))
     }
 
@@ -426,8 +505,14 @@ impl Program for Query {
     }
 
     fn timed(&self, steps: &[(&str, f64)]) -> Details {
-        let own = |name: &str| name.starts_with("compare ") || ["selection", "bridge", "sum"].contains(&name);
+        let own = |name: &str| {
+            ["compare ", "min ", "max "].iter().any(|begin| name.starts_with(begin))
+                || ["selection", "bridge", "sum"].contains(&name)
+        };
         let seconds: f64 = steps.iter().filter(|(name, _)| own(name)).map(|(_, s)| s).sum();
         fields(json!({ "seconds_per_row": seconds / self.question.rows as f64 }))
     }
 }
+
+#[cfg(test)]
+mod tests;

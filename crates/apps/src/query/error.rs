@@ -3,10 +3,10 @@
 use crate::data::DataError;
 
 /// The supported SQL, as text for users.
-const SUPPORTED: &str = "wanted SELECT with COUNT(*), SUM(a * b), AVG(a), SUM(CASE WHEN ... THEN a ELSE 0 END) FROM table \
-                         [JOIN table ON a = b] WHERE conditions joined by AND, OR and NOT, each comparing a column with \
+const SUPPORTED: &str = "wanted SELECT with COUNT(*), SUM(a * b), AVG(a), MIN(a), MAX(a), SUM(CASE WHEN ... THEN a ELSE 0 END) \
+                         FROM table [JOIN table ON a = b] WHERE conditions joined by AND, OR and NOT, each comparing a column with \
                          constants or a column (=, <>, <, <=, >, >=, BETWEEN, IN, LIKE 'prefix%') [GROUP BY columns] \
-                         [ORDER BY results] [LIMIT count]";
+                         [HAVING conditions of results] [ORDER BY results] [LIMIT count]";
 
 /// An unsupported query, or data that do not fit a query.
 #[derive(Debug, thiserror::Error)]
@@ -67,9 +67,13 @@ pub enum QueryError {
         "a count decrypts to {got:.3}, which is no whole number: the results are damaged, or too imprecise (compare the plan's bits)"
     )]
     Count { got: f64 },
+    #[error("--public {columns}: {problem}")]
+    Public { columns: String, problem: String },
     #[error("the tables are not joined: {problem}")]
     Join { problem: String },
-    #[error("no row passes, so an average or quotient is divided by zero: ask COUNT(*) beside it, or other conditions")]
+    #[error(
+        "no row passes, so an average, a quotient, MIN or MAX has no value: ask COUNT(*) beside it, or other conditions"
+    )]
     NoQuotient,
     #[error("{rows} rows: a query takes 1 to {most} (--rows takes the first so many)")]
     Rows { rows: usize, most: usize },

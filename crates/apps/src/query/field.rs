@@ -97,12 +97,20 @@ pub(super) fn plausible(field: &Field) -> Result<(), QueryError> {
     wide(field)
 }
 
-/// A column's values as those of a field: texts by the field's numbers.
+/// A column's values as those of a field: texts by the field's numbers, decimals in its units.
 ///
 /// # Errors
 /// Another kind, or values outside of the field's domain.
 pub(super) fn values(field: &Field, table: &Table) -> Result<Vec<i64>, QueryError> {
     let Column { name, cells: (kind, cells), categories } = table.column(&field.name)?;
+    if let (Kind::Number(own), Kind::Number(wanted)) = (*kind, field.kind)
+        && own < wanted
+    {
+        // Rows of which none happens to have the last decimal places.
+        let finer = cells.iter().map(|cell| cell.saturating_mul(10i64.pow((wanted - own).min(MOST_POINT)))).collect();
+        let column = Column { cells: (field.kind, finer), ..table.column(&field.name)?.clone() };
+        return values(field, &Table { name: None, columns: vec![column], rows: table.rows });
+    }
     if *kind != field.kind {
         let (got, wanted) = (kind.to_string(), field.kind.to_string());
         return Err(QueryError::OtherKind { name: name.clone(), got, wanted });

@@ -102,6 +102,14 @@ fn automaton(set: &Set, bits: u32, digits: &[u32]) -> Option<Vec<Vec<u64>>> {
     Some(tables)
 }
 
+/// What a filter leaves behind.
+pub struct Filtered<D: Device> {
+    /// What each flag's table is to be applied to.
+    pub flags: Vec<Ciphertext<D>>,
+    /// The results that these are made of, as the journal keeps them.
+    pub kept: Vec<Ciphertext<D>>,
+}
+
 /// The filter of a query: the tests of all its flags, and how their bits are joined.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Filter {
@@ -303,7 +311,7 @@ impl Filter {
             let bootstrappings = self.steps.iter().chain(&self.flags).filter(own).count();
             ColumnSummary { name: column.column.clone(), bits: column.bits, bootstrappings }
         };
-        let columns = self.columns.iter().enumerate().map(column).collect();
+        let columns = self.columns.iter().enumerate().filter(|(_, c)| !c.digits.is_empty()).map(column).collect();
         FilterSummary { bootstrappings_per_row: self.steps(), columns }
     }
 
@@ -363,9 +371,14 @@ impl Filter {
     }
 
     /// The results that are still needed after so many steps, in the order of the steps.
-    fn kept(&self, steps: usize) -> Vec<usize> {
+    pub(super) fn kept(&self, steps: usize) -> Vec<usize> {
         let later = || self.steps[steps..].iter().chain(&self.flags);
         (0..steps).filter(|number| later().any(|step| step.takes().contains(number))).collect()
+    }
+
+    /// Bootstrappings of a row before those of the flags: the steps that a journal counts.
+    pub(super) fn before_flags(&self) -> usize {
+        self.steps.len()
     }
 
     /// The encrypted filter without the tables of the flags, which the caller derives from [`Self::accepts`]. All rows form
@@ -379,7 +392,7 @@ impl Filter {
         inputs: &[Ciphertext<D>],
         observer: &mut dyn Observer,
         journal: &mut dyn Journal<D, Tfhe>,
-    ) -> limbwise::Result<Vec<Ciphertext<D>>> {
+    ) -> limbwise::Result<Filtered<D>> {
         let start = State { step: 0, ciphertexts: Vec::new(), numbers: Vec::new() };
         let State { step: begun, ciphertexts, .. }: State<D, Tfhe> = journal.resume()?.unwrap_or(start);
         if begun > self.steps.len() || ciphertexts.len() != self.kept(begun).len() {
@@ -403,7 +416,8 @@ impl Filter {
             let ciphertexts = kept.iter().filter_map(|&result| results[result].clone()).collect();
             journal.keep(&State { step: number + 1, ciphertexts, numbers: Vec::new() })?;
         }
-        self.flags.iter().map(|flag| self.met(eval, flag, inputs, &results)).collect()
+        let flags = self.flags.iter().map(|flag| self.met(eval, flag, inputs, &results)).collect::<Result<_, _>>()?;
+        Ok(Filtered { flags, kept: results.into_iter().flatten().collect() })
     }
 
     fn region<'e, D: Device>(eval: Evaluator<'e, D>, step: &Step) -> OpenRegion<'e> {

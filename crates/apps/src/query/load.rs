@@ -1,45 +1,50 @@
-//! Tables from files: CSV (comma, semicolon or tab, with a header), TPC-H's `.tbl`, Parquet. File contents are hostile:
-//! every read is bounded, and errors name the position.
+//! Tables from files: CSV (comma, semicolon or tab, with a header), TPC-H's `.tbl`, Parquet ([`parquet`](super::parquet)). File
+//! contents are hostile: every read is bounded, and errors name the position.
 
 use super::{
     error::QueryError,
+    parquet,
     question::MOST_ROWS,
-    table::{Column, Kind, Table},
+    table::{Column, Table},
     tpch,
 };
-use crate::data::{
-    DataError,
-    dataset::{guarded, io_error, open_plain, starts_with},
-};
-use parquet::{
-    file::reader::{FileReader as _, SerializedFileReader},
-    record::Field as Cell,
+use crate::{
+    data::{
+        DataError,
+        dataset::{io_error, open_plain, starts_with},
+    },
+    workload::Part,
 };
 use std::{io::Read as _, path::Path};
 
 /// Longest text table.
 const MOST_BYTES: u64 = 1 << 30;
-const MOST_COLUMNS: usize = 4096;
+pub(super) const MOST_COLUMNS: usize = 4096;
 /// Magic number of a Parquet file.
 const PARQUET: &[u8] = b"PAR1";
 
-fn format(path: &Path, got: impl Into<String>, wanted: &str, next: &str) -> QueryError {
+pub(super) fn format(path: &Path, got: impl Into<String>, wanted: &str, next: &str) -> QueryError {
     DataError::Format { path: path.to_owned(), got: got.into(), wanted: wanted.into(), next: next.into() }.into()
 }
 
-/// The first rows of a table. Parquet is recognized by its magic number and `.tbl` by its name; other files are text
-/// with a header.
+/// The first rows of a table.
 pub fn load(path: &Path, rows: Option<usize>) -> Result<Table, QueryError> {
     // One row more than the limit, so that an overlong table is detected.
-    let most = rows.unwrap_or(MOST_ROWS + 1);
-    let table = match starts_with(path, PARQUET)? {
-        true => guarded(path, "a Parquet file", || parquet(path, most))?,
+    load_part(path, Part { first: 0, count: rows.unwrap_or(MOST_ROWS + 1) })
+}
+
+/// Rows of a table; fewer where it ends. A folder is a table of Parquet files. Parquet is recognized by its magic number and
+/// `.tbl` by its name; other files are text with a header. Of Parquet only the row groups of these rows are decoded.
+pub fn load_part(path: &Path, rows: Part) -> Result<Table, QueryError> {
+    let table = match path.is_dir() || starts_with(path, PARQUET)? {
+        true => parquet::read(path, rows)?,
         false => {
             let (file, _) = open_plain(path)?;
             let mut bytes = Vec::new();
             file.take(MOST_BYTES).read_to_end(&mut bytes).map_err(|e| io_error(path, e))?;
             let is_tbl = path.extension().is_some_and(|e| e == "tbl");
-            text(path, &bytes, if is_tbl { Some(&tpch::COLUMNS) } else { None }, most)?
+            let names = if is_tbl { Some(&tpch::COLUMNS[..]) } else { None };
+            text(path, &bytes, names, rows.first.saturating_add(rows.count))?.part(rows)
         }
     };
     if table.rows == 0 {
@@ -87,7 +92,7 @@ pub(super) fn text(path: &Path, bytes: &[u8], names: Option<&[&str]>, most: usiz
     Ok(of_cells(&names, &cells))
 }
 
-fn of_cells(names: &[String], cells: &[Vec<String>]) -> Table {
+pub(super) fn of_cells(names: &[String], cells: &[Vec<String>]) -> Table {
     let column = |(name, cells): (&String, &Vec<String>)| {
         Column::of_cells(name, &cells.iter().map(String::as_str).collect::<Vec<_>>())
     };
@@ -95,45 +100,10 @@ fn of_cells(names: &[String], cells: &[Vec<String>]) -> Table {
     Table { name: None, columns: names.iter().zip(cells).map(column).collect(), rows }
 }
 
-/// A Parquet file, uncompressed or with Snappy. Its cells are converted to text and parsed like those of a text table.
-fn parquet(path: &Path, most: usize) -> Result<Table, QueryError> {
-    let wrong = |e: parquet::errors::ParquetError| {
-        format(path, e.to_string(), "a Parquet file, uncompressed or with Snappy", "write it so, or as CSV")
-    };
-    let (file, _) = open_plain(path)?;
-    let reader = SerializedFileReader::new(file).map_err(wrong)?;
-    let schema = reader.metadata().file_metadata().schema();
-    let names: Vec<String> = schema.get_fields().iter().map(|field| field.name().to_owned()).collect();
-    if names.is_empty() || names.len() > MOST_COLUMNS {
-        return Err(format(path, format!("{} columns", names.len()), "1 to 4096", "is it the right file?"));
-    }
-    let mut cells: Vec<Vec<String>> = vec![Vec::new(); names.len()];
-    for row in reader.get_row_iter(None).map_err(wrong)?.take(most) {
-        let row = row.map_err(wrong)?;
-        cells.iter_mut().zip(row.get_column_iter()).for_each(|(column, (_, cell))| column.push(written(cell)));
-    }
-    Ok(of_cells(&names, &cells))
-}
-
-/// A cell as text. A float has its shortest digits: 0.1 is 0.1.
-fn written(cell: &Cell) -> String {
-    match cell {
-        Cell::Str(text) => text.clone(),
-        Cell::Date(day) => Kind::Date.show((*day).into()),
-        Cell::Float(x) => x.to_string(),
-        Cell::Double(x) => x.to_string(),
-        other => other.to_string(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::table::Kind;
     use super::*;
-    use parquet::{
-        data_type::Int32Type, data_type::Int64Type, file::writer::SerializedFileWriter,
-        schema::parser::parse_message_type,
-    };
-    use std::{path::PathBuf, sync::Arc};
 
     fn read(text_of: &str, names: Option<&[&str]>) -> Result<Table, QueryError> {
         text(Path::new("t.csv"), text_of.as_bytes(), names, 10)
@@ -150,37 +120,5 @@ mod tests {
         assert!(error.contains("line 3: 1 columns, but the first row has 2"), "{error}");
         assert!(text(Path::new("t.csv"), b"a,b\n1,\xff\n", None, 10).unwrap_err().to_string().contains("UTF-8"));
         assert_eq!(text(Path::new("t.csv"), b"a\n1\n2\n3\n", None, 2).unwrap().rows, 2);
-    }
-
-    fn written_to(name: &str) -> PathBuf {
-        let path = std::env::temp_dir().join(format!("limbwise-{}-{name}", std::process::id()));
-        let schema = "message t { REQUIRED INT32 day (DATE); REQUIRED INT64 price (DECIMAL(12, 2)); }";
-        let schema = Arc::new(parse_message_type(schema).unwrap());
-        let file = std::fs::File::create(&path).unwrap();
-        let mut writer = SerializedFileWriter::new(file, schema, Arc::default()).unwrap();
-        let mut group = writer.next_row_group().unwrap();
-        let mut column = group.next_column().unwrap().unwrap();
-        column.typed::<Int32Type>().write_batch(&[8766, 9131, 0], None, None).unwrap();
-        column.close().unwrap();
-        let mut column = group.next_column().unwrap().unwrap();
-        column.typed::<Int64Type>().write_batch(&[2_116_823, -5, 100], None, None).unwrap();
-        column.close().unwrap();
-        group.close().unwrap();
-        writer.close().unwrap();
-        path
-    }
-
-    #[test]
-    fn parquet_tables() {
-        let path = written_to("q.parquet");
-        let table = load(&path, Some(2)).unwrap();
-        assert_eq!(table.column("day").unwrap().cells, (Kind::Date, vec![8766, 9131]));
-        assert_eq!(table.column("price").unwrap().cells, (Kind::Number(2), vec![2_116_823, -5]));
-        let bytes = std::fs::read(&path).unwrap();
-        for cut in [8, bytes.len() / 2, bytes.len() - 1] {
-            std::fs::write(&path, &bytes[..cut]).unwrap();
-            assert!(load(&path, None).unwrap_err().to_string().contains("a Parquet file"), "{cut}");
-        }
-        std::fs::remove_file(path).unwrap();
     }
 }

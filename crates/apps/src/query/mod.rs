@@ -4,8 +4,10 @@
 //! the encrypted program over both schemes.
 //! Stays out: keys, devices, conversion of bits to slots (`limbwise::bridge`).
 //!
-//! Read in this order: [`sql`] and [`select`] (text to statement), [`table`], [`mod@load`] and [`derived`], [`field`](mod@field) and [`question`] (resolved names),
-//! [`set`] and [`condition`] (what a row must satisfy), [`filter`], [`encrypted`], [`answer`], [`client`], [`revealed`], [`options`], [`tpch`], [`error`].
+//! Read in this order: [`sql`], [`select`] and [`having`] (text to statement), [`table`], [`mod@load`], [`mod@parquet`] and
+//! [`derived`], [`field`](mod@field) and [`question`] (resolved names),
+//! [`public`] (groups that the server sees), [`set`] and [`condition`] (what a row must satisfy), [`filter`], [`extreme`] and
+//! [`searches`] (MIN and MAX), [`encrypted`], [`answer`], [`client`], [`revealed`], [`options`], [`tpch`], [`error`].
 
 pub mod answer;
 pub mod client;
@@ -13,12 +15,18 @@ pub mod condition;
 pub mod derived;
 pub mod encrypted;
 pub mod error;
+pub mod extreme;
 pub mod field;
 pub mod filter;
+pub mod having;
 pub mod load;
 pub mod options;
+pub mod parquet;
+pub mod public;
 pub mod question;
+mod resolve;
 pub mod revealed;
+pub mod searches;
 pub mod select;
 pub mod set;
 pub mod sql;
@@ -30,7 +38,8 @@ pub use encrypted::{Bits, Query, Rows, SumPrecision};
 pub use error::QueryError;
 pub use field::Domain;
 pub use filter::{Filter, FilterSummary};
-pub use load::load;
+pub use load::{load, load_part};
+pub use public::Public;
 pub use question::Question;
 pub use sql::Statement;
 pub use table::Table;

@@ -1,7 +1,8 @@
 //! Options of `tpch-q6` and `query`: SQL queries on encrypted tables.
 
 use super::{
-    Domain, Query, QueryClient, QueryError, Question, Statement, Table, field::Field, load, question::MOST_ROWS, tpch,
+    Domain, Public, Query, QueryClient, QueryError, Question, Statement, Table, field::Field, load, load_part,
+    question::MOST_ROWS, tpch,
 };
 use crate::{
     linear::layer::Model,
@@ -41,8 +42,9 @@ const PRESET: &str = "flags-2-2";
 #[derive(Clone, Debug, Args, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TpchData {
-    /// A lineitem table: .tbl, CSV with a header, or Parquet [default: the shipped 1024 rows, or made by the generator]
-    #[arg(long, value_name = "FILE")]
+    /// A lineitem table: .tbl, CSV with a header, Parquet, or a folder of Parquet files [default: the shipped 1024 rows, or
+    /// made by the generator]
+    #[arg(long, value_name = "PATH")]
     data: Option<PathBuf>,
 
     /// Scale factor of the generator, where it makes the rows [default: 1]
@@ -83,8 +85,9 @@ pub struct TpchArgs {
 #[derive(Clone, Debug, Args, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct QueryData {
-    /// The table: CSV with a header, TPC-H's .tbl, or Parquet (uncompressed or with Snappy)
-    #[arg(long, value_name = "FILE")]
+    /// The table: CSV with a header, TPC-H's .tbl, Parquet (uncompressed or with Snappy), or a folder of Parquet files, in
+    /// sub-folders named COLUMN=VALUE if there are any
+    #[arg(long, value_name = "PATH")]
     data: PathBuf,
 
     /// Use only the first ROWS rows
@@ -124,9 +127,15 @@ impl std::str::FromStr for With {
 const MOST_JOINED: usize = 1 << 21;
 
 impl QueryData {
-    /// The rows that a query is about, with what it compares.
-    fn table(&self, statement: &Statement, files: &[PathBuf]) -> Refusable<Table> {
-        let table = load(one(files)?.unwrap_or(&self.data), self.rows)?;
+    /// The rows that a query is about, with what it compares; of a part, those of it.
+    fn table(&self, statement: &Statement, files: &[PathBuf], part: Option<Part>) -> Refusable<Table> {
+        let file = one(files)?.unwrap_or(&self.data);
+        // A join's rows are known when all are matched.
+        let own = part.filter(|_| statement.join.is_none());
+        let table = match own {
+            Some(part) => load_part(file, within(part, self.rows))?,
+            None => load(file, self.rows)?,
+        };
         let table = match (&statement.join, &self.with) {
             (None, None) => table,
             (Some(join), Some(with)) => {
@@ -146,23 +155,38 @@ impl QueryData {
                 return Err(QueryError::Join { problem }.into());
             }
         };
+        let table = if own.is_none()
+            && let Some(part) = part
+        {
+            table.part(part)
+        } else {
+            table
+        };
         Ok(table.with_differences(statement)?)
     }
 }
 
+/// A part of the first rows.
+fn within(part: Part, rows: Option<usize>) -> Part {
+    let left = rows.map_or(usize::MAX, |rows| rows.saturating_sub(part.first));
+    Part { count: part.count.min(left), ..part }
+}
+
 /// An SQL query on an encrypted table: filter, groups and sums over a CSV or Parquet file
 ///
-/// SELECT with COUNT(*), SUM(a * b), AVG(a), SUM(CASE WHEN ... THEN a ELSE 0 END) and arithmetic of these FROM table
-/// [JOIN table ON a = b] WHERE conditions joined by AND, OR and NOT: columns of integers, decimals, dates and texts
-/// compared with constants or each other (=, <>, <, <=, >, >=, BETWEEN, IN, LIKE 'prefix%') [GROUP BY columns]
-/// [ORDER BY results] [LIMIT count]. Factors of a sum are columns, or a number plus or minus one. A text is encrypted as
-/// its number in a list that both sides know. Quotients, order and limit are the client's, after decryption.
+/// SELECT with COUNT(*), SUM(a * b), AVG(a), MIN(a), MAX(a), SUM(CASE WHEN ... THEN a ELSE 0 END) and arithmetic of these
+/// FROM table [JOIN table ON a = b] WHERE conditions joined by AND, OR and NOT: columns of integers, decimals, dates and
+/// texts compared with constants or each other (=, <>, <, <=, >, >=, BETWEEN, IN, LIKE 'prefix%') [GROUP BY columns]
+/// [HAVING conditions of results] [ORDER BY results] [LIMIT count]. Factors of a sum are columns, or a number plus or
+/// minus one. A text is encrypted as its number in a list that both sides know. Quotients, HAVING, order and limit are the
+/// client's, after decryption.
 ///
 /// Examples:
 ///   query --sql "SELECT SUM(price * (1 - rebate)) FROM sales WHERE day >= date '2026-01-01'" --data sales.csv
 ///   query --sql "SELECT COUNT(*) FROM sales WHERE amount < 24" --data sales.parquet --domain amount=0..1000
 ///   query --sql "SELECT COUNT(*) FROM sales WHERE color IN ('red', 'blue')" --data sales.csv --domain "color=red|blue|green"
 ///   query --sql "SELECT color, AVG(price), COUNT(*) FROM sales WHERE price < 50 GROUP BY color" --data sales.csv
+///   query --sql "SELECT shop, MAX(price) FROM sales WHERE day > '2026-01-01' GROUP BY shop" --data sales.csv --public shop
 ///   query --sql "SELECT SUM(price) FROM sales JOIN shops ON shop = id WHERE city = 'Ulm'" --data sales.csv --with shops=shops.csv
 #[derive(Clone, Debug, Args)]
 #[command(verbatim_doc_comment)]
@@ -179,6 +203,11 @@ pub struct QueryArgs {
     #[arg(long = "domain", value_name = "COLUMN=LOW..HIGH")]
     domains: Vec<Domain>,
 
+    /// A column of GROUP BY that is not encrypted: the server sees each row's group, and compares nothing for it; may be
+    /// repeated
+    #[arg(long = "public", value_name = "COLUMN")]
+    public: Vec<String>,
+
     #[command(flatten)]
     common: Common,
 }
@@ -191,18 +220,21 @@ pub struct Described {
     pub rows: usize,
     /// The columns that the query names, with their domains.
     pub columns: Vec<Field>,
+    /// Those whose values the server sees.
+    #[serde(default, skip_serializing_if = "Public::is_none")]
+    pub public: Public,
 }
 
 fn program(name: &'static str, of: &Described, (params, _): Named<'_, Bridged>) -> Refusable<Query> {
-    let question = Question::described(&Statement::parse(&of.sql)?, of.rows, &of.columns)?;
+    let question = Question::described(&Statement::parse(&of.sql)?, of.rows, &of.columns, of.public.clone())?;
     Ok(Query::new(name, question, params)?)
 }
 
-/// The client of a table, or of a part of it.
-fn of_part(program: &Query, table: &Table, part: Option<Part>) -> Refusable<QueryClient> {
+/// The client of a table, or of a part of a table: its rows and such that do not pass.
+fn client_of(program: &Query, table: Table, part: Option<Part>) -> Refusable<QueryClient> {
     Ok(match part {
         None => QueryClient::new(program, table)?,
-        Some(part) => QueryClient::new(program, &program.question().filled(table.part(part))?)?,
+        Some(_) => QueryClient::new(program, program.question().filled(table)?)?,
     })
 }
 
@@ -211,7 +243,7 @@ impl Common {
         &self,
         name: &'static str,
         question: Question,
-        (table, part): (&Table, Option<Part>),
+        (table, part): (Table, Option<Part>),
         memory: Option<u64>,
     ) -> Refusable<Built<W>>
     where
@@ -219,11 +251,12 @@ impl Common {
     {
         // Domains are those of the whole table: a part must not tell its own.
         let question = Question { rows: part.map_or(question.rows, |part| part.count), ..question };
-        let described = Described { sql: question.sql.clone(), rows: question.rows, columns: question.fields() };
+        let (sql, public) = (question.sql.clone(), question.public.clone());
+        let described = Described { sql, rows: question.rows, columns: question.fields(), public };
         let preset = self.preset.as_deref().unwrap_or(PRESET);
         let program = Query::new(name, question, &named_pair(preset)?)?;
         Ok(Built {
-            client: Some(of_part(&program, table, part)?),
+            client: Some(client_of(&program, part.map_or(table.clone(), |part| table.part(part)), part)?),
             program,
             described,
             preset: preset.into(),
@@ -234,15 +267,22 @@ impl Common {
 }
 
 impl TpchData {
-    fn table(&self, files: &[PathBuf]) -> Refusable<Table> {
+    /// The rows; of a part, those of it.
+    fn table(&self, files: &[PathBuf], part: Option<Part>) -> Refusable<Table> {
         let shipped = tpch::sample();
-        Ok(match (one(files)?.or(self.data.as_deref()), self.scale, self.rows) {
-            (Some(path), _, rows) => load(path, rows)?,
+        let table = match (one(files)?.or(self.data.as_deref()), self.scale, self.rows) {
+            (Some(path), _, rows) => {
+                return Ok(match part {
+                    Some(part) => load_part(path, within(part, rows))?,
+                    None => load(path, rows)?,
+                });
+            }
             (None, None, rows) if rows.is_none_or(|rows| rows <= shipped.rows) => {
                 shipped.first(rows.unwrap_or(usize::MAX))
             }
             (None, scale, rows) => tpch::generated(scale.unwrap_or(1.0), rows.unwrap_or(shipped.rows)),
-        })
+        };
+        Ok(part.map_or(table.clone(), |part| table.part(part)))
     }
 }
 
@@ -259,13 +299,13 @@ impl Workload for TpchArgs {
     }
 
     fn build(&self, memory: Option<u64>) -> Refusable<Built<Self>> {
-        let table = self.data.table(&[])?;
-        let question = Question::new(&Statement::parse(tpch::QUERY_6)?, &table, &tpch::domains())?;
-        self.common.build("tpch-q6", question, (&table, self.data.part), memory)
+        let table = self.data.table(&[], None)?;
+        let question = Question::new(&Statement::parse(tpch::QUERY_6)?, &table, &tpch::domains(), &[])?;
+        self.common.build("tpch-q6", question, (table, self.data.part), memory)
     }
 
     fn batch(&self) -> Refusable<Option<usize>> {
-        Ok(Some(self.data.table(&[])?.rows))
+        Ok(Some(self.data.table(&[], None)?.rows))
     }
 
     fn part(&self, part: Part) -> Option<Self> {
@@ -281,7 +321,7 @@ impl Workload for TpchArgs {
     }
 
     fn client(data: &TpchData, _: &Described, program: &Query, files: &[PathBuf]) -> Refusable<QueryClient> {
-        of_part(program, &data.table(files)?, data.part)
+        client_of(program, data.table(files, data.part)?, data.part)
     }
 }
 
@@ -299,13 +339,13 @@ impl Workload for QueryArgs {
 
     fn build(&self, memory: Option<u64>) -> Refusable<Built<Self>> {
         let statement = Statement::parse(&self.sql)?; // a mistake in the text is told before a long file is read
-        let table = self.data.table(&statement, &[])?;
-        let question = Question::new(&statement, &table, &self.domains)?;
-        self.common.build("query", question, (&table, self.data.part), memory)
+        let table = self.data.table(&statement, &[], None)?;
+        let question = Question::new(&statement, &table, &self.domains, &self.public)?;
+        self.common.build("query", question, (table, self.data.part), memory)
     }
 
     fn batch(&self) -> Refusable<Option<usize>> {
-        Ok(Some(self.data.table(&Statement::parse(&self.sql)?, &[])?.rows))
+        Ok(Some(self.data.table(&Statement::parse(&self.sql)?, &[], None)?.rows))
     }
 
     /// Sums of parts are added under encryption where the answer is one sum; an answer of several is not asked in parts.
@@ -327,6 +367,6 @@ impl Workload for QueryArgs {
     }
 
     fn client(data: &QueryData, of: &Described, program: &Query, files: &[PathBuf]) -> Refusable<QueryClient> {
-        of_part(program, &data.table(&Statement::parse(&of.sql)?, files)?, data.part)
+        client_of(program, data.table(&Statement::parse(&of.sql)?, files, data.part)?, data.part)
     }
 }

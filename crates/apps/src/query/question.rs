@@ -7,12 +7,16 @@ use super::{
     condition::Cond,
     derived::with_differences,
     error::QueryError,
+    extreme::{End, Extreme},
     field::{Domain, Field, MOST_FACTOR, field, plausible, values},
+    public::Public,
+    resolve::resolved,
     select::{Factor, Made, Results},
     set::Set,
-    sql::{Comparison, Condition, Constant, Formula, Join, Statement, Test},
-    table::{Decimal, Kind, Table, read_date},
+    sql::{Join, Statement},
+    table::{Kind, Table},
 };
+use std::ops::Range;
 
 /// Most rows of a query: the slots of the largest ring.
 pub const MOST_ROWS: usize = 1 << 16;
@@ -59,11 +63,20 @@ impl Term {
     }
 }
 
-/// A sum over the rows of a flag.
+/// The rows of a flag, or those of them in a public group.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Measure {
+pub struct Selection {
     /// Number of the flag.
     pub flag: usize,
+    /// The rows of the public group; all without one.
+    pub within: Option<Range<usize>>,
+}
+
+/// A sum over the rows of a selection.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Measure {
+    /// Number of the selection.
+    pub selection: usize,
     /// Factors of the summed product; empty for a count.
     pub terms: Vec<Term>,
 }
@@ -75,14 +88,23 @@ impl Measure {
     }
 }
 
+/// Where an aggregate of a group comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Asked {
+    /// A measure by its number.
+    Sum(usize),
+    /// An extreme by its number.
+    Extreme(usize),
+}
+
 /// Rows that agree in the columns that are grouped by.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Group {
     /// Their values of these columns.
     pub values: Vec<i64>,
-    /// The measure of each aggregate; none where no row can count.
-    pub measures: Vec<Option<usize>>,
-    /// The measure that counts its rows, where there are groups.
+    /// What each aggregate is; none where no row can count.
+    pub asked: Vec<Option<Asked>>,
+    /// The measure that counts its rows, where there are groups, MIN or MAX.
     pub count: Option<usize>,
 }
 
@@ -97,11 +119,17 @@ pub struct Question {
     pub condition: Cond,
     /// The same with a group's values, and with what CASE asks: some rows could satisfy it, and some could not.
     pub flags: Vec<Cond>,
+    /// The rows that are summed: those of a flag, or of a flag in a public group.
+    pub selections: Vec<Selection>,
     /// The columns that are grouped by.
     pub keys: Vec<Field>,
+    /// Those of them that the server sees.
+    pub public: Public,
     /// The groups that rows may be in; one without keys.
     pub groups: Vec<Group>,
     pub measures: Vec<Measure>,
+    /// The least and largest values that are asked for.
+    pub extremes: Vec<Extreme>,
     pub results: Results,
     /// The second table, whose rows were matched before encryption.
     pub join: Option<Join>,
@@ -109,12 +137,17 @@ pub struct Question {
 
 impl Question {
     /// Resolves a statement's names in a table that has its differences ([`Table::with_differences`]). Undeclared domains
-    /// run from a column's minimum to its maximum.
+    /// run from a column's minimum to its maximum. The server sees the columns that are named public.
     ///
     /// # Errors
     /// [`QueryError`]: unknown or unsuitable columns and constants, values outside their domain, sizes above the
     /// limits.
-    pub fn new(statement: &Statement, table: &Table, domains: &[Domain]) -> Result<Self, QueryError> {
+    pub fn new(
+        statement: &Statement,
+        table: &Table,
+        domains: &[Domain],
+        public: &[String],
+    ) -> Result<Self, QueryError> {
         if let Some(wanted) = table.name.as_ref().filter(|name| !name.eq_ignore_ascii_case(&statement.table)) {
             return Err(QueryError::OtherTable { got: statement.table.clone(), wanted: wanted.clone() });
         }
@@ -125,11 +158,16 @@ impl Question {
             table.column(&domain.column)?;
         }
         let domains = with_differences(statement, table, domains)?;
-        Self::of(statement, table.rows, |name| field(table, name, &domains))
+        let look = |name: &str| field(table, name, &domains);
+        let (public, rows) = match public {
+            [] => (Public::default(), table.rows),
+            columns => Public::found(statement, table, columns, look)?,
+        };
+        Self::of(statement, rows, public, look)
     }
 
     /// The same for the columns of a description, without a table. The description may be hostile.
-    pub fn described(statement: &Statement, rows: usize, fields: &[Field]) -> Result<Self, QueryError> {
+    pub fn described(statement: &Statement, rows: usize, fields: &[Field], public: Public) -> Result<Self, QueryError> {
         for field in fields {
             plausible(field)?;
         }
@@ -137,12 +175,14 @@ impl Question {
             let found = fields.iter().find(|field| field.name.eq_ignore_ascii_case(name)).cloned();
             found.ok_or_else(|| QueryError::unsupported(format!("column {name}, which the description does not have")))
         };
-        Self::of(statement, rows, look)
+        public.plausible(statement, rows, look)?;
+        Self::of(statement, rows, public, look)
     }
 
     fn of(
         statement: &Statement,
         rows: usize,
+        public: Public,
         field: impl Fn(&str) -> Result<Field, QueryError>,
     ) -> Result<Self, QueryError> {
         if !(1..=MOST_ROWS).contains(&rows) {
@@ -156,26 +196,14 @@ impl Question {
         }
         let keys = results.keys.iter().map(|key| field(key)).collect::<Result<Vec<_>, _>>()?;
         let key_columns: Vec<usize> = keys.iter().map(|key| position(&mut compared, key.clone())).collect();
-        let mut laid = Laid { flags: Vec::new(), measures: Vec::new() };
-        let mut groups = Vec::new();
         let aggregates = aggregates(results, &field, &mut compared)?;
-        for values in grouped(&keys)? {
-            let one =
-                |(&column, &value): (&usize, &i64)| Cond::test(column, Set::range(value, value), &compared[column]);
-            let within = key_columns.iter().zip(&values).map(one);
-            let rows = Cond::all(std::iter::once(condition.clone()).chain(within).collect(), &compared);
-            if rows == Cond::FALSE {
-                continue; // no row can be in this group
-            }
-            let count = if keys.is_empty() { None } else { laid.measure(rows.clone(), Vec::new())? };
-            let measure = |(when, terms): &(Option<Cond>, Vec<Term>)| {
-                let of = std::iter::once(rows.clone()).chain(when.clone()).collect();
-                laid.measure(Cond::all(of, &compared), terms.clone())
-            };
-            let measures = aggregates.iter().map(measure).collect::<Result<_, _>>()?;
-            groups.push(Group { values, measures, count });
+        let counted = !keys.is_empty() || aggregates.iter().any(|asked| matches!(asked, Wanted::Extreme(..)));
+        let wanted = Grouping { condition: &condition, compared: &compared, key_columns, aggregates, counted };
+        let (mut laid, mut groups) = (Laid::default(), Vec::new());
+        for (values, within) in public.groups_of(&keys, grouped)? {
+            groups.extend(wanted.group(&public, (values, within), &mut laid)?);
         }
-        let Laid { flags, measures } = laid;
+        let Laid { flags, selections, measures, extremes } = laid;
         if flags.is_empty() {
             return Err(QueryError::NoRow);
         }
@@ -188,7 +216,21 @@ impl Question {
         let (condition, flags) = (renumbered(condition), flags.into_iter().map(renumbered).collect());
         let compared = used.iter().map(|&column| compared[column].clone()).collect();
         let (sql, results, join) = (statement.text.clone(), results.clone(), statement.join.clone());
-        let question = Self { sql, rows, compared, condition, flags, keys, groups, measures, results, join };
+        let question = Self {
+            sql,
+            rows,
+            compared,
+            condition,
+            flags,
+            selections,
+            keys,
+            public,
+            groups,
+            measures,
+            extremes,
+            results,
+            join,
+        };
         question.measures.iter().try_for_each(|measure| question.within_range(measure))?;
         Ok(question)
     }
@@ -208,7 +250,8 @@ impl Question {
     pub fn fields(&self) -> Vec<Field> {
         let mut fields: Vec<Field> = Vec::new();
         let terms = self.measures.iter().flat_map(|measure| &measure.terms).map(|term| &term.field);
-        self.compared.iter().chain(&self.keys).chain(terms).for_each(|field| {
+        let extremes = self.extremes.iter().map(|extreme| &extreme.field);
+        self.compared.iter().chain(&self.keys).chain(terms).chain(extremes).for_each(|field| {
             if !fields.contains(field) {
                 fields.push(field.clone());
             }
@@ -245,6 +288,7 @@ impl Question {
         if missing == 0 {
             return Ok(table);
         }
+        // Parts have no public groups, so each flag is asked of every row.
         let outside = Cond::any(self.flags.clone(), &self.compared).refused_row(&self.compared);
         let outside = outside.ok_or_else(|| QueryError::unsupported("a part of a table with so long a formula"))?;
         let fields = self.fields();
@@ -267,9 +311,19 @@ impl Question {
         Ok(self.satisfying(table, std::slice::from_ref(&self.condition))?.remove(0))
     }
 
-    /// The rows of each flag.
-    pub fn flagged(&self, table: &Table) -> Result<Vec<Vec<bool>>, QueryError> {
-        self.satisfying(table, &self.flags)
+    /// The rows of each selection.
+    pub fn selected(&self, table: &Table) -> Result<Vec<Vec<bool>>, QueryError> {
+        let flags = self.satisfying(table, &self.flags)?;
+        let rows = |selection: &Selection| {
+            let within = |row: usize| selection.within.as_ref().is_none_or(|within| within.contains(&row));
+            flags[selection.flag].iter().enumerate().map(|(row, &flag)| flag && within(row)).collect()
+        };
+        Ok(self.selections.iter().map(rows).collect())
+    }
+
+    /// The number of rows that a selection may have.
+    pub fn most_rows(&self, selection: usize) -> usize {
+        self.selections[selection].within.as_ref().map_or(self.rows, ExactSizeIterator::len)
     }
 
     fn satisfying(&self, table: &Table, conds: &[Cond]) -> Result<Vec<Vec<bool>>, QueryError> {
@@ -280,9 +334,9 @@ impl Question {
 
     /// The exact sums, each in units of 10^(−digits).
     pub fn sums(&self, table: &Table) -> Result<Vec<i128>, QueryError> {
-        let flags = self.flagged(table)?;
+        let selected = self.selected(table)?;
         let sum = |measure: &Measure| {
-            let mut products: Vec<i128> = flags[measure.flag].iter().copied().map(i128::from).collect();
+            let mut products: Vec<i128> = selected[measure.selection].iter().copied().map(i128::from).collect();
             for term in &measure.terms {
                 let values = values(&term.field, table)?;
                 products.iter_mut().zip(values).for_each(|(p, v)| *p *= i128::from(term.value(v)));
@@ -291,17 +345,32 @@ impl Question {
         };
         self.measures.iter().map(sum).collect()
     }
+
+    /// The exact least and largest values, as the encrypted program has them: an end of the domain's bits where no row is
+    /// selected.
+    pub fn ends(&self, table: &Table) -> Result<Vec<i64>, QueryError> {
+        let selected = self.selected(table)?;
+        let end = |extreme: &Extreme| {
+            let values = values(&extreme.field, table)?;
+            let rows = values.into_iter().zip(&selected[extreme.selection]);
+            Ok(extreme.of(rows.filter_map(|(value, &taken)| taken.then_some(value))))
+        };
+        self.extremes.iter().map(end).collect()
+    }
 }
 
-/// Flags and measures so far, each once.
+/// Flags, selections, measures and extremes so far, each once.
+#[derive(Default)]
 struct Laid {
     flags: Vec<Cond>,
+    selections: Vec<Selection>,
     measures: Vec<Measure>,
+    extremes: Vec<Extreme>,
 }
 
 impl Laid {
-    /// The number of a measure over the rows that satisfy a condition; none where no row can.
-    fn measure(&mut self, rows: Cond, terms: Vec<Term>) -> Result<Option<usize>, QueryError> {
+    /// The number of the selection of rows that satisfy a condition; none where no row can.
+    fn selection(&mut self, (rows, within): (Cond, Option<Range<usize>>)) -> Result<Option<usize>, QueryError> {
         if rows == Cond::FALSE {
             return Ok(None);
         }
@@ -309,42 +378,109 @@ impl Laid {
             return Err(QueryError::EveryRow);
         }
         let flag = position(&mut self.flags, rows);
-        Ok(Some(position(&mut self.measures, Measure { flag, terms })))
+        Ok(Some(position(&mut self.selections, Selection { flag, within })))
+    }
+
+    /// The number of a measure over the rows that satisfy a condition; none where no row can.
+    fn measure(&mut self, rows: (Cond, Option<Range<usize>>), terms: Vec<Term>) -> Result<Option<usize>, QueryError> {
+        let selection = self.selection(rows)?;
+        Ok(selection.map(|selection| position(&mut self.measures, Measure { selection, terms })))
+    }
+}
+
+/// What every group is made of.
+struct Grouping<'a> {
+    condition: &'a Cond,
+    compared: &'a [Field],
+    /// The columns that are grouped by.
+    key_columns: Vec<usize>,
+    aggregates: Vec<Wanted>,
+    /// Whether the rows of groups are counted, asked or not.
+    counted: bool,
+}
+
+impl Grouping<'_> {
+    /// Lays a group out; none where no row can be in it.
+    fn group(
+        &self,
+        public: &Public,
+        (values, within): (Vec<i64>, Option<Range<usize>>),
+        laid: &mut Laid,
+    ) -> Result<Option<Group>, QueryError> {
+        let compared = self.compared;
+        let values_of = || self.key_columns.iter().copied().zip(values.iter().copied());
+        // The server sees a public column, so that nothing is compared with it under encryption.
+        let sees = |column: usize| public.has(&compared[column].name);
+        let seen = |cond: Cond| {
+            let of = values_of().filter(|&(column, _)| sees(column));
+            of.fold(cond, |cond, (column, value)| cond.given(column, value, compared))
+        };
+        let tests = values_of().filter(|&(column, _)| !sees(column));
+        let tests = tests.map(|(column, value)| Cond::test(column, Set::range(value, value), &compared[column]));
+        let rows = Cond::all(std::iter::once(seen(self.condition.clone())).chain(tests).collect(), compared);
+        if rows == Cond::FALSE {
+            return Ok(None);
+        }
+        let count = if self.counted { laid.measure((rows.clone(), within.clone()), Vec::new())? } else { None };
+        let asked = self.aggregates.iter().map(|wanted| match wanted {
+            Wanted::Sum(when, terms) => {
+                let of = std::iter::once(rows.clone()).chain(when.clone().map(seen)).collect();
+                let number = laid.measure((Cond::all(of, compared), within.clone()), terms.clone())?;
+                Ok(number.map(Asked::Sum))
+            }
+            Wanted::Extreme(end, field) => {
+                let selection = laid.selection((rows.clone(), within.clone()))?;
+                let extreme = |selection| Extreme { selection, end: *end, field: field.clone() };
+                Ok(selection.map(|s| Asked::Extreme(position(&mut laid.extremes, extreme(s)))))
+            }
+        });
+        let asked = asked.collect::<Result<_, QueryError>>()?;
+        Ok(Some(Group { values, asked, count }))
     }
 }
 
 /// The place of a value in a list, which it is put behind if it is not in it.
-fn position<T: PartialEq>(list: &mut Vec<T>, value: T) -> usize {
+pub(super) fn position<T: PartialEq>(list: &mut Vec<T>, value: T) -> usize {
     list.iter().position(|known| *known == value).unwrap_or_else(|| {
         list.push(value);
         list.len() - 1
     })
 }
 
-/// What an aggregate asks of rows beside WHERE, and its factors.
-type Asked = (Option<Cond>, Vec<Term>);
+/// What an aggregate asks.
+enum Wanted {
+    /// The sum of a product over the rows that satisfy a condition beside WHERE.
+    Sum(Option<Cond>, Vec<Term>),
+    Extreme(End, Field),
+}
 
 /// What each aggregate asks.
 fn aggregates(
     results: &Results,
     field: &impl Fn(&str) -> Result<Field, QueryError>,
     compared: &mut Vec<Field>,
-) -> Result<Vec<Asked>, QueryError> {
+) -> Result<Vec<Wanted>, QueryError> {
     let mut found = Vec::new();
-    for aggregate in &results.aggregates {
-        let when = aggregate.when.as_ref().map(|when| resolved(when, field, compared)).transpose()?;
-        let terms = match &aggregate.of {
+    for (number, aggregate) in results.aggregates.iter().enumerate() {
+        let extreme = |end, column: &str| {
+            let field = field(column)?;
+            if !matches!(field.kind, Kind::Number(_)) && results.computes_with(number) {
+                let what = format!("arithmetic with MIN or MAX of the {} of {column} (it stands alone)", field.kind);
+                return Err(QueryError::unsupported(what));
+            }
+            Ok(Wanted::Extreme(end, field))
+        };
+        found.push(match &aggregate.of {
             Made::Sum(factors) if factors.len() > MOST_FACTORS => {
                 return Err(QueryError::unsupported(format!("a product of {} factors", factors.len())));
             }
-            Made::Sum(factors) => factors.iter().map(|f| term(f, field(&f.column)?)).collect::<Result<_, _>>()?,
-            Made::Least(column) | Made::Most(column) => {
-                let what =
-                    "MIN or MAX (GROUP BY the column, ORDER BY it and LIMIT 1 has it where there are few values)";
-                return Err(QueryError::unsupported(format!("{what} of {column}")));
+            Made::Sum(factors) => {
+                let when = aggregate.when.as_ref().map(|when| resolved(when, field, compared)).transpose()?;
+                Wanted::Sum(when, factors.iter().map(|f| term(f, field(&f.column)?)).collect::<Result<_, _>>()?)
             }
-        };
-        found.push((when, terms));
+            Made::Least(column) => extreme(End::Least, column)?,
+            Made::Most(column) => extreme(End::Largest, column)?,
+        });
     }
     Ok(found)
 }
@@ -366,109 +502,9 @@ fn grouped(keys: &[Field]) -> Result<Vec<Vec<i64>>, QueryError> {
     Ok(all)
 }
 
-/// What a condition asks of the columns, each of which is looked up once.
-fn resolved(
-    formula: &Formula,
-    field: &impl Fn(&str) -> Result<Field, QueryError>,
-    fields: &mut Vec<Field>,
-) -> Result<Cond, QueryError> {
-    Ok(match formula {
-        Formula::Is(condition) => {
-            let column = position(fields, field(&condition.name())?);
-            Cond::test(column, passing(condition, &fields[column])?, &fields[column])
-        }
-        Formula::Not(inner) => resolved(inner, field, fields)?.not(fields),
-        Formula::All(of) => {
-            let of = of.iter().map(|one| resolved(one, field, fields)).collect::<Result<_, _>>()?;
-            Cond::all(of, fields)
-        }
-        Formula::Any(of) => {
-            let of = of.iter().map(|one| resolved(one, field, fields)).collect::<Result<_, _>>()?;
-            Cond::any(of, fields)
-        }
-    })
-}
-
 /// The number of a text among categories, which it is put behind if it is none of them.
 fn number_of(categories: &mut Vec<String>, text: &str) -> Option<i64> {
     i64::try_from(position(categories, text.to_owned())).ok()
-}
-
-/// The values of a column that satisfy one condition.
-fn passing(condition: &Condition, field: &Field) -> Result<Set, QueryError> {
-    let all = |low, high| Set::range(low, high);
-    Ok(match &condition.test {
-        Test::Compare(comparison, constant) => {
-            let (floor, exact) = floor(condition, constant, field)?;
-            match comparison {
-                Comparison::Above => all(floor + 1, i64::MAX),
-                Comparison::AtLeast => all(floor + i64::from(!exact), i64::MAX),
-                Comparison::Below => all(i64::MIN, floor - i64::from(exact)),
-                Comparison::AtMost => all(i64::MIN, floor),
-            }
-        }
-        Test::Among(constants) => {
-            let one = |constant| match floor(condition, constant, field)? {
-                (value, true) => Ok(Some((value, value))),
-                _ => Ok(None),
-            };
-            let found = constants.iter().map(one).collect::<Result<Vec<_>, QueryError>>()?;
-            Set::of(found.into_iter().flatten().collect())
-        }
-        Test::Prefix(_) if field.kind != Kind::Text => {
-            return Err(mismatch(condition, field, "a text", wanted(field.kind)));
-        }
-        Test::Prefix(text) => {
-            let first = field.categories.partition_point(|known| known < text);
-            let count = field.categories[first..].iter().take_while(|known| known.starts_with(text)).count();
-            let number = |at: usize| i64::try_from(at).unwrap_or(i64::MAX);
-            all(number(first), number(first + count) - 1)
-        }
-    })
-}
-
-/// What is to be written for a constant that a column of this kind is compared with.
-fn wanted(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Number(_) => "a number",
-        Kind::Date => "date 'YYYY-MM-DD'",
-        Kind::Text => "a text in quotes",
-    }
-}
-
-fn mismatch(condition: &Condition, field: &Field, got: &str, wanted: &'static str) -> QueryError {
-    // A column of numbers with one cell that is none holds texts: that cell is what is wrong.
-    let strange = field.categories.iter().find(|text| Decimal::read(text).is_none());
-    let kind = strange.map_or_else(|| field.kind.to_string(), |text| format!("texts such as {text:?}"));
-    QueryError::Constant { condition: condition.text.clone(), name: field.name.clone(), kind, got: got.into(), wanted }
-}
-
-/// The largest value of a column that is not above a constant, and whether it is equal.
-fn floor(condition: &Condition, constant: &Constant, field: &Field) -> Result<(i64, bool), QueryError> {
-    let (floor, exact) = match (field.kind, constant) {
-        (Kind::Number(digits), Constant::Number(number)) => number.floor_in(digits),
-        (Kind::Date, Constant::Date(day)) => (i128::from(*day), true),
-        (Kind::Date, Constant::Text(text)) if read_date(text).is_some() => {
-            (i128::from(read_date(text).unwrap_or_default()), true)
-        }
-        (Kind::Text, Constant::Text(text)) => {
-            let first = field.categories.partition_point(|known| known < text);
-            let exact = field.categories.get(first) == Some(text);
-            (i128::try_from(first).unwrap_or(i128::MAX) - i128::from(!exact), exact)
-        }
-        (kind, constant) => {
-            let got = match constant {
-                Constant::Number(_) => "a number",
-                Constant::Date(_) => "a date",
-                Constant::Text(text) if read_date(text).is_some() => "a date",
-                Constant::Text(_) => "a text",
-            };
-            return Err(mismatch(condition, field, got, wanted(kind)));
-        }
-    };
-    // All values outside the domain are equivalent.
-    let clipped = floor.clamp(i128::from(field.low) - 2, i128::from(field.high) + 2);
-    Ok((i64::try_from(clipped).unwrap_or(field.high), exact))
 }
 
 fn term(factor: &Factor, field: Field) -> Result<Term, QueryError> {

@@ -1,6 +1,6 @@
 //! What a query reveals, and to whom.
 
-use super::{encrypted::Query, field::Field, question::Question};
+use super::{encrypted::Query, field::Field, public::PublicGroup, question::Question};
 use serde::Serialize;
 
 /// What the server learns of an encrypted column, beside the query and the number of rows.
@@ -9,8 +9,8 @@ pub struct Told {
     pub column: String,
     /// Its domain in words: the least and the largest value, or the texts.
     pub values: String,
-    /// How it is encrypted: to be compared, to be summed, or both.
-    pub encrypted: &'static str,
+    /// What it is encrypted for: to be compared, summed, searched for an end; or that it is public.
+    pub encrypted: String,
 }
 
 /// What the groups of a query reveal: their list, never which rows are in them.
@@ -27,15 +27,27 @@ pub struct Revealed {
     /// To the server: the text of the query with its constants.
     pub predicates: String,
     pub rows: usize,
-    /// The columns that the query names, all encrypted.
+    /// The columns that the query names, encrypted but for the public ones.
     pub columns: Vec<Told>,
+    /// Groups whose rows the server sees.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub public: Vec<Seen>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub groups: Option<RevealedGroups>,
     /// Rows that are matched in the clear by the owner of both tables, before encryption.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub join: Option<String>,
-    /// Encrypted sums that whoever has the secret key sees: those of every group, before LIMIT.
+    /// Encrypted sums that whoever has the secret key sees: those of every group, before HAVING and LIMIT.
     pub sums: usize,
+    /// Least and largest values that they see likewise.
+    pub ends: usize,
+}
+
+/// A public group: its values, and how many rows have them.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Seen {
+    pub values: Vec<String>,
+    pub rows: usize,
 }
 
 impl Revealed {
@@ -44,13 +56,22 @@ impl Revealed {
         let told = |field: Field| Told::of(question, &field);
         let names = question.keys.iter().map(|key| key.name.clone()).collect();
         let groups = RevealedGroups { columns: names, count: question.groups.len() };
+        let fields = question.fields();
+        let seen = |group: &PublicGroup| {
+            let shown = |(name, &value): (&String, &i64)| {
+                fields.iter().find(|field| field.name == *name).map_or_else(|| value.to_string(), |f| f.show(value))
+            };
+            Seen { values: question.public.columns.iter().zip(&group.values).map(shown).collect(), rows: group.rows }
+        };
         Self {
             predicates: question.sql.clone(),
             rows: question.rows,
             columns: question.fields().into_iter().map(told).collect(),
+            public: question.public.groups.iter().map(seen).collect(),
             groups: (!question.keys.is_empty()).then_some(groups),
             join: question.join.as_ref().map(|join| join.keys.join(" = ")),
             sums: question.measures.len(),
+            ends: question.extremes.len(),
         }
     }
 }
@@ -64,11 +85,11 @@ impl Told {
             count => format!("{count} texts from {low} to {high}"),
         };
         let summed = question.summed().iter().any(|(summed, _)| summed == field);
-        let encrypted = match (question.compared.contains(field), summed) {
-            (true, true) => "compared and summed",
-            (true, false) => "compared",
-            (false, _) => "summed",
-        };
+        let ended = question.extremes.iter().any(|extreme| extreme.field == *field);
+        let compared = question.compared.contains(field);
+        let ways = [(compared, "compared"), (summed, "summed"), (ended, "searched")];
+        let ways: Vec<&str> = ways.iter().filter(|(used, _)| *used).map(|(_, way)| *way).collect();
+        let encrypted = if question.public.has(&field.name) { "public".into() } else { ways.join(" and ") };
         Self { column: field.name.clone(), values, encrypted }
     }
 }

@@ -1,10 +1,11 @@
 //! What a query asks for: aggregates over rows, arithmetic with them, groups, and the order of the groups.
 //!
-//! The server makes the aggregates. All that is done with them (quotients, order, LIMIT) the client does after decryption,
-//! since it may see every aggregate of every group.
+//! The server makes the aggregates. All that is done with them (quotients, HAVING, order, LIMIT) the client does after
+//! decryption, since it may see every aggregate of every group.
 
 use super::{
     error::QueryError,
+    having::{self, Having},
     sql::{Formula, formula, named, number},
     table::Decimal,
 };
@@ -62,6 +63,18 @@ pub enum Output {
     Both(Arithmetic, Box<[Output; 2]>),
 }
 
+impl Output {
+    /// Whether an aggregate is in it.
+    #[must_use]
+    pub fn takes(&self, aggregate: usize) -> bool {
+        match self {
+            Self::Key(_) | Self::Number(_) => false,
+            Self::Aggregate(number) => *number == aggregate,
+            Self::Both(_, of) => of.iter().any(|one| one.takes(aggregate)),
+        }
+    }
+}
+
 #[derive(Clone, Debug, PartialEq)]
 pub struct Item {
     /// Its alias, or its text.
@@ -77,8 +90,10 @@ pub struct Results {
     pub aggregates: Vec<Aggregate>,
     /// Columns that are grouped by.
     pub keys: Vec<String>,
-    /// Numbers of items, and whether the largest comes first.
-    pub order: Vec<(usize, bool)>,
+    /// The groups that are in the answer; without it, all that have a row.
+    pub having: Option<Having>,
+    /// What groups are ordered by, and whether the largest comes first.
+    pub order: Vec<(Output, bool)>,
     pub limit: Option<usize>,
 }
 
@@ -101,6 +116,9 @@ pub(super) fn written(query: &Query, select: &Select) -> [String; 2] {
         GroupByExpr::Expressions(keys, _) if !keys.is_empty() => format!(" GROUP BY {}", listed(keys)),
         _ => String::new(),
     };
+    if let Some(having) = &select.having {
+        after += &format!(" HAVING {having}");
+    }
     if !ordered(query).is_empty() {
         after += &format!(" ORDER BY {}", listed(ordered(query)));
     }
@@ -119,8 +137,14 @@ impl Results {
             }),
             GroupByExpr::All(_) => return Err(QueryError::unsupported("GROUP BY ALL")),
         };
-        let mut results =
-            Self { items: Vec::new(), aggregates: Vec::new(), keys: Vec::new(), order: Vec::new(), limit: None };
+        let mut results = Self {
+            items: Vec::new(),
+            aggregates: Vec::new(),
+            keys: Vec::new(),
+            having: None,
+            order: Vec::new(),
+            limit: None,
+        };
         results.keys = keys.collect::<Result<_, _>>()?;
         for item in &select.projection {
             let (expr, name) = match item {
@@ -131,14 +155,15 @@ impl Results {
             let output = results.output(expr)?;
             results.items.push(Item { name, output });
         }
+        results.having = select.having.as_ref().map(|having| having::parse(&mut results, having)).transpose()?;
+        results.order = ordered(query).iter().map(|by| results.by(by, select)).collect::<Result<_, _>>()?;
+        if results.aggregates.is_empty() {
+            return Err(QueryError::unsupported("a query without an aggregate, whose answer would be rows,"));
+        }
         let many = results.items.len().max(results.aggregates.len());
         if many > MOST_RESULTS {
             return Err(QueryError::unsupported(format!("a list of {many} results (at most {MOST_RESULTS})")));
         }
-        if results.aggregates.is_empty() {
-            return Err(QueryError::unsupported("a query without an aggregate, whose answer would be rows,"));
-        }
-        results.order = ordered(query).iter().map(|by| results.by(by, select)).collect::<Result<_, _>>()?;
         if let Some(limit) = &query.limit_clause {
             let count = match limit {
                 LimitClause::LimitOffset { limit: Some(limit), offset: None, limit_by } if limit_by.is_empty() => {
@@ -156,18 +181,28 @@ impl Results {
     #[must_use]
     pub fn single(&self) -> bool {
         self.keys.is_empty()
+            && self.having.is_none()
             && matches!(&self.aggregates[..], [Aggregate { of: Made::Sum(_), .. }])
             && matches!(&self.items[..], [Item { output: Output::Aggregate(0), .. }])
     }
 
-    /// The same without LIMIT.
+    /// The same without HAVING and LIMIT.
     #[must_use]
     pub fn unlimited(&self) -> Self {
-        Self { limit: None, ..self.clone() }
+        Self { having: None, limit: None, ..self.clone() }
     }
 
-    /// A name, a number or a text of a result.
-    fn by(&self, by: &OrderByExpr, select: &Select) -> Result<(usize, bool), QueryError> {
+    /// Whether an aggregate is computed with, or compared with a number.
+    #[must_use]
+    pub fn computes_with(&self, aggregate: usize) -> bool {
+        let alone = |output: &Output| matches!(output, Output::Aggregate(_));
+        let outputs = self.items.iter().map(|item| &item.output).chain(self.order.iter().map(|(by, _)| by));
+        let computed = outputs.filter(|output| !alone(output)).any(|output| output.takes(aggregate));
+        computed || self.having.as_ref().is_some_and(|having| having.takes(aggregate))
+    }
+
+    /// A name, a number or a text of a result, or another aggregate of the groups.
+    fn by(&mut self, by: &OrderByExpr, select: &Select) -> Result<(Output, bool), QueryError> {
         let wrong = || QueryError::unsupported(format!("ORDER BY {by}, which is no result of the query,"));
         let text = by.expr.to_string();
         let named = |item: &Item| named(&by.expr).is_some_and(|name| name.eq_ignore_ascii_case(&item.name));
@@ -177,7 +212,12 @@ impl Results {
         };
         let number = whole(&by.expr).filter(|n| (1..=self.items.len()).contains(n)).map(|n| n - 1);
         let found = number.or_else(|| self.items.iter().position(named));
-        let found = found.or_else(|| select.projection.iter().position(same)).ok_or_else(wrong)?;
+        let found = found.or_else(|| select.projection.iter().position(same));
+        let found = match found {
+            Some(item) => self.items[item].output.clone(),
+            None if whole(&by.expr).is_some() => return Err(wrong()),
+            None => self.output(&by.expr).map_err(|_| wrong())?,
+        };
         let down = match &by.options.sort {
             None | Some(OrderBySort::Asc) => false,
             Some(OrderBySort::Desc) => true,
@@ -189,7 +229,7 @@ impl Results {
         Ok((found, down))
     }
 
-    fn output(&mut self, expr: &Expr) -> Result<Output, QueryError> {
+    pub(super) fn output(&mut self, expr: &Expr) -> Result<Output, QueryError> {
         let both = |op, left, right| Output::Both(op, Box::new([left, right]));
         Ok(match expr {
             Expr::Nested(inner) => self.output(inner)?,

@@ -13,7 +13,7 @@ use crate::{
         number_range as numbers, one, strategy,
     },
     way::{Arrangement, Way},
-    workload::{Built, Named, Refusable, Workload},
+    workload::{Built, Named, Part, Refusable, Workload},
 };
 use clap::Args;
 use limbwise::{
@@ -43,6 +43,11 @@ pub struct ResnetData {
     /// Which images: a count from the first, or a range such as 11-20
     #[arg(long, value_name = "COUNT|FROM-TO", default_value = "1", value_parser = numbers, help_heading = "Data")]
     images: Numbers,
+
+    /// Those of them that a part of the batch is about.
+    #[arg(skip)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    part: Option<Part>,
 }
 
 /// Trained ResNet-20 on encrypted images: convolutions, polynomial activations, bootstrapping
@@ -123,6 +128,19 @@ impl Workload for ResnetArgs {
             preset: preset.into(),
             smaller: "fewer --images, or leave open what --strategy, --plaintexts and --keys fix",
         })
+    }
+
+    fn batch(&self) -> Refusable<Option<usize>> {
+        Ok(Some(self.data.images.count()))
+    }
+
+    fn part(&self, part: Part) -> Option<Self> {
+        let part = part.within(self.data.images.count());
+        Some(Self { data: ResnetData { part: Some(part), ..self.data.clone() }, ..self.clone() })
+    }
+
+    fn server_file(&self) -> Option<PathBuf> {
+        Some(self.data.weights.clone())
     }
 
     fn data(&self) -> ResnetData {
@@ -231,7 +249,7 @@ impl ResnetData {
     fn judged(&self, files: &[PathBuf]) -> Refusable<Vec<Labeled>> {
         let file = one(files)?.unwrap_or(&self.data);
         let all = images::load(file)?;
-        let (from, to) = (*self.images.0.start(), *self.images.0.end());
+        let [from, to] = self.images.ends(self.part);
         let text = || format!("--images {from}-{to}: {} has {} images", file.display(), all.len());
         Ok(all.get(from - 1..to).ok_or_else(|| mistake(text()))?.to_vec())
     }

@@ -178,19 +178,33 @@ pub(super) fn revealed(details: &Details) -> String {
         line("server learns", &format!("the query, {} rows, and of each column: {columns}", revealed["rows"]));
     let encrypted = |c: &Value| format!("{} ({})", text(c, "column"), text(c, "encrypted"));
     all += &line("encrypted", &listed(&revealed["columns"], &encrypted));
+    if let Some(public) = revealed.get("public") {
+        let values = |group: &Value| listed(&group["values"], &|v| v.as_str().unwrap_or_default().to_owned());
+        let groups = listed(public, &|group| format!("{} ({} rows)", values(group), group["rows"]));
+        all += &line("public", &format!("the server sees the group of each row: {groups}"));
+    }
     if let Some(groups) = revealed.get("groups") {
         let names = listed(&groups["columns"], &|name| name.as_str().unwrap_or_default().to_owned());
-        let told =
-            format!("{} of {names}: their list is known to the server, which rows are in them is not", groups["count"]);
+        let rows = match revealed.get("public") {
+            Some(_) => "of columns that are not public, which rows are in them is not",
+            None => "which rows are in them is not",
+        };
+        let told = format!("{} of {names}: their list is known to the server; {rows}", groups["count"]);
         all += &line("groups", &told);
     }
     if let Some(join) = revealed.get("join").and_then(Value::as_str) {
         all += &line("join", &format!("{join}, matched in the clear before encryption: the server learns no key"));
     }
-    let sums = &revealed["sums"];
+    let ends = match revealed["ends"].as_u64() {
+        None | Some(0) => String::new(),
+        Some(ends) => format!(" and {ends} least or largest values"),
+    };
     all + &line(
         "client sees",
-        &format!("{sums} decrypted sums; quotients, order and LIMIT are computed from them in the clear"),
+        &format!(
+            "{} decrypted sums{ends}, of every group; quotients, HAVING, order and LIMIT are computed from them in the clear",
+            revealed["sums"]
+        ),
     )
 }
 
@@ -206,6 +220,11 @@ fn bridged(section: &BridgedPlan, details: &Details) -> String {
     let each = &filter["bootstrappings_per_row"];
     let count = units::count(section.bootstrappings);
     text += &line("bootstraps", &format!("{count}, {each} a row: {}", columns(&filter)));
+    let searches = detail("searches");
+    for search in searches.as_array().into_iter().flatten() {
+        let name = search["name"].as_str().unwrap_or_default();
+        text += &line("", &format!("{} to find {name} of {} bits", search["bootstrappings"], search["bits"]));
+    }
     let narrow = format!("{} steps, narrow key modulo 2^{}", lwe.dimension, lwe.log_modulus);
     text += &line(
         "TFHE",

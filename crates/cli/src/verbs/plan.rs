@@ -2,15 +2,28 @@
 
 use crate::{
     choosing::{Choosing, DemandArgs},
+    dividing::{Dividing, PartArgs},
     files::Target,
     host::{CalibrationArgs, HostArgs, MemoryArgs},
     output::OutputArgs,
     progress::note,
     readings::{calibrated_with_disk, planned},
     text,
-    workload::{Workload, refused},
+    workload::{Whole, Workload, refused},
 };
-use limbwise_apps::{AnyPrepared, on_scheme};
+use limbwise::{
+    rlwe::{KeyForm, key_bytes},
+    scheme::Scheme,
+    tfhe::TfheParams,
+};
+use limbwise_apps::{AnyPrepared, Prepared, Program as _, on_scheme};
+use limbwise_machines::{
+    Spec,
+    machine::{Batch, Cluster, ClusterTime},
+};
+use limbwise_runtime::{AnyDevice, Plan as Planned, Recording};
+use schemars::JsonSchema;
+use serde::Serialize;
 use std::path::PathBuf;
 
 /// Predict the cost of a program before any key exists
@@ -22,6 +35,7 @@ use std::path::PathBuf;
 ///   limbwise plan logreg --iterations 4 --threads 2
 ///   limbwise plan linear --op conv --memory 3GB
 ///   limbwise plan bootstrap --bits 20 --memory 4GB       chooses the parameters too: the fastest that are enough
+///   limbwise plan tpch-q6 --rows 65536 --nodes 8 --memory 64GB    the batch in parts, on a cluster of such nodes
 ///
 /// What the numbers mean:
 ///   security       class of the 2024 guidelines: 128, 192 or 256 bits; 0 if the security check was overridden
@@ -53,8 +67,36 @@ pub(crate) struct Plan {
     memory: MemoryArgs,
     #[command(flatten)]
     demand: DemandArgs,
+
+    /// Plan a batch on a cluster of so many nodes like this computer, each with --memory: parts, seconds, bytes moved, copies
+    /// of the keys. What stands before is the plan of a part
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=4096), global = true, help_heading = "Cluster")]
+    nodes: Option<u32>,
+
+    #[command(flatten)]
+    parts: PartArgs,
     #[command(flatten)]
     output: OutputArgs,
+}
+
+/// A plan; of a batch on a cluster that of a part, and the whole.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct PlanReport {
+    #[serde(flatten)]
+    plan: Planned,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cluster: Option<ClusterTime>,
+}
+
+/// The machine that says what links and starts take.
+const CLUSTER: &str = "cluster";
+
+/// Bytes of the server's key files.
+fn key_file_bytes<S: Scheme>(params: &S::Params, recording: &Recording<S>) -> u64 {
+    let half = |rlwe| {
+        recording.keys.required.iter().map(|(&name, &level)| key_bytes(rlwe, name, level, KeyForm::Seeded)).sum::<u64>()
+    };
+    S::rlwe(params).map_or(0, half) + S::tfhe(params).map_or(0, TfheParams::published_key_bytes)
 }
 
 impl Plan {
@@ -71,13 +113,49 @@ impl Plan {
             note(&text::choice::chosen(&best, &found));
             *workload.preset() = Some(best.preset);
         }
+        if let Some(nodes) = self.nodes {
+            let dividing = Dividing { dev: &dev, workload: &workload, args: &self.parts, memory, nodes };
+            let batch = dividing.batch("--nodes")?;
+            let (part, prepared) = dividing.sized(batch)?;
+            let report = on_scheme!(AnyPrepared, prepared, built => on_cluster(&dividing, &built, [batch, part])?);
+            let whole = report.cluster.as_ref().map_or_else(String::new, |cluster| format!("\ncluster\n{cluster}"));
+            let text = text::plan::render(&report.plan) + &whole;
+            write_page(html.as_ref(), &report.plan)?;
+            return output.report(&report, &text);
+        }
         on_scheme!(AnyPrepared, workload.prepare(memory).map_err(refused)?, built => {
-            let calibration = calibrated_with_disk(&dev, &built, &self.memory.key_dir())?;
-            let plan = planned(&built, &calibration, memory)?.plan;
-            if let Some(html) = &html {
-                html.write(text::plan::page(&plan).render().as_bytes())?;
-            }
-            output.report(&plan, &text::plan::render(&plan))
+            let report = PlanReport { plan: self.plan(&dev, &built)?, cluster: None };
+            write_page(html.as_ref(), &report.plan)?;
+            output.report(&report, &text::plan::render(&report.plan))
         })
     }
+
+    fn plan<S: Whole>(&self, dev: &AnyDevice, built: &Prepared<S>) -> anyhow::Result<Planned> {
+        let calibration = calibrated_with_disk(dev, built, &self.memory.key_dir())?;
+        Ok(planned(built, &calibration, self.memory.most)?.plan)
+    }
+}
+
+/// Writes the plan as a page, where one was asked for.
+fn write_page(page: Option<&Target>, plan: &Planned) -> anyhow::Result<()> {
+    page.map_or(Ok(()), |page| page.write(text::plan::page(plan).render().as_bytes()))
+}
+
+/// The plan of a part, and of the batch.
+fn on_cluster<S: Whole>(
+    dividing: &Dividing<'_>,
+    built: &Prepared<S>,
+    [batch, part]: [usize; 2],
+) -> anyhow::Result<PlanReport> {
+    let found = dividing.plan(built)?;
+    let program = built.program(found.way);
+    let parts = batch.div_ceil(part) as u64;
+    let whole = Batch {
+        part_seconds: found.plan.seconds_predicted,
+        key_bytes: key_file_bytes(built.params(), &found.recording),
+        ..Batch::of(&found.recording.graph, parts, [program.results(), program.summed()])
+    };
+    let nodes = dividing.nodes.to_string();
+    let cluster = Cluster::new(&Spec::load(CLUSTER)?.with_overrides(&[("nodes", nodes.as_str())])?)?;
+    Ok(PlanReport { plan: found.plan, cluster: Some(cluster.batch(&whole, part as u64)) })
 }

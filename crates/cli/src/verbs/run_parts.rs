@@ -3,20 +3,20 @@
 //! The secret key is made here and stays here. The cluster is the Python package's (ADR 157).
 
 use crate::{
+    dividing::{Dividing, PartArgs},
     failure::{Mistake, WrongMessages},
     half::Half,
     output::Output,
     progress::{Points, Progress, note},
-    readings::{Planned, calibrated, planned},
+    readings::Planned,
     text::{table::line, units},
-    workload::{Whole, Workload, refused},
+    workload::{Whole, Workload},
 };
 use limbwise::wire::Lock;
 use limbwise_apps::{AnyPrepared, Prepared, on_scheme, query::table::Decimal, workload::Part};
 use limbwise_math::sampling::SeedSource;
 use limbwise_runtime::{
     AnyDevice,
-    calibrate::degrees,
     client_side::{ClientSide, Opened, ToDecrypt, ToEncrypt, ToMake, make_keys},
     keygen::Sides,
     places::{Existing, PROGRAM, put_bytes, read_up_to},
@@ -60,13 +60,8 @@ pub(crate) struct ClusterArgs {
     #[arg(long, value_name = "WHERE", default_value = "here", global = true, help_heading = "Cluster")]
     pub(crate) on: On,
 
-    /// Rows, messages or images of a part [default: by plan, within --memory and --part-seconds]
-    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..), global = true, help_heading = "Cluster")]
-    part: Option<u32>,
-
-    /// Longest time of a part, by plan: what a lost worker costs at most
-    #[arg(long, value_name = "SECONDS", default_value = "120", value_parser = clap::value_parser!(u32).range(1..), global = true, help_heading = "Cluster")]
-    part_seconds: u32,
+    #[command(flatten)]
+    parts: PartArgs,
 
     /// Nodes to plan for: there are at least as many parts
     #[arg(long, value_name = "COUNT", default_value = "2", value_parser = clap::value_parser!(u32).range(1..=4096), global = true, help_heading = "Cluster")]
@@ -91,6 +86,9 @@ pub(super) struct PartsReport {
     /// Results that are not the clear twin's.
     #[serde(skip_serializing_if = "Option::is_none")]
     wrong: Option<u64>,
+    /// Of CKKS: bits of precision against the clear twin, of the part that has fewest.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    precision_bits: Option<f64>,
     /// The answer that was added under encryption.
     #[serde(skip_serializing_if = "Option::is_none")]
     answer: Option<limbwise_apps::family::Compared>,
@@ -127,6 +125,8 @@ struct Work<'a> {
     inputs: &'a [PathBuf],
     out: PathBuf,
     address: Option<&'a str>,
+    /// The server's own numbers, such as a network: each node gets them beside the keys.
+    weights: Option<PathBuf>,
 }
 
 /// A line of the cluster.
@@ -153,14 +153,7 @@ pub(super) struct InParts<'a> {
 
 impl InParts<'_> {
     pub(super) fn execute(&self, output: &Output) -> anyhow::Result<()> {
-        let name = self.workload.name();
-        let none = || {
-            Mistake(format!(
-                "--on ray: {name} has no batch of independent rows, messages or images to divide; leave it out"
-            ))
-        };
-        let batch = self.workload.batch().map_err(refused)?.ok_or_else(none)?;
-        self.workload.part(Part { first: 0, count: 1 }).ok_or_else(none)?;
+        let batch = self.dividing().batch("--on ray")?;
         let kept = self.dir.map(Path::to_path_buf);
         let dir =
             kept.clone().unwrap_or_else(|| std::env::temp_dir().join(format!("limbwise-run-{}", std::process::id())));
@@ -207,6 +200,7 @@ impl InParts<'_> {
             known: evaluated.known,
             compared: found.compared,
             wrong: found.wrong,
+            precision_bits: found.precision_bits,
             answer: found.answer,
             key_bytes,
             input_bytes,
@@ -244,7 +238,7 @@ impl InParts<'_> {
                 fs::remove_dir_all(old)?;
             }
         }
-        let (part, prepared) = self.sized(batch)?;
+        let (part, prepared) = self.dividing().sized(batch)?;
         let seconds = on_scheme!(AnyPrepared, &prepared, built => self.make(built, dir, part))?;
         let count = u32::try_from(batch.div_ceil(part)).unwrap_or(u32::MAX);
         let begun = Begun { workload, batch, part, data, seconds_predicted: seconds * f64::from(count) };
@@ -252,43 +246,14 @@ impl InParts<'_> {
         Ok(begun)
     }
 
-    /// The size of the parts, and the program of one: the largest within the limits, all parts as equal as can be.
-    fn sized(&self, batch: usize) -> anyhow::Result<(usize, AnyPrepared)> {
-        let part = |count| {
-            let part = self.workload.part(Part { first: 0, count });
-            part.expect("it has parts").prepare(self.memory).map_err(refused)
-        };
-        if let Some(count) = self.args.part {
-            let count = usize::try_from(count).unwrap_or(usize::MAX).min(batch);
-            return Ok((count, part(count)?));
-        }
-        let nodes = usize::try_from(self.args.nodes).unwrap_or(1);
-        let mut parts = nodes.min(batch);
-        loop {
-            let count = batch.div_ceil(parts);
-            let fits = part(count).and_then(|prepared| {
-                let seconds =
-                    on_scheme!(AnyPrepared, &prepared, built => self.plan(built).map(|p| p.plan.seconds_predicted))?;
-                Ok((prepared, seconds))
-            });
-            match fits {
-                Ok((prepared, seconds)) if seconds <= f64::from(self.args.part_seconds) || count == 1 => {
-                    return Ok((count, prepared));
-                }
-                Err(e) if count == 1 => return Err(e),
-                _ => parts = (2 * parts).min(batch),
-            }
-        }
-    }
-
-    fn plan<S: Whole>(&self, built: &Prepared<S>) -> anyhow::Result<Planned<S>> {
-        let calibration = calibrated(self.dev, degrees::<S>(built.params()))?;
-        planned(built, &calibration, self.memory)
+    fn dividing(&self) -> Dividing<'_> {
+        let Self { dev, workload, memory, .. } = *self;
+        Dividing { dev, workload, args: &self.args.parts, memory, nodes: self.args.nodes }
     }
 
     /// Makes the keys of the parts' program. Returns the time of a part, by plan.
     fn make<S: Whole>(&self, built: &Prepared<S>, dir: &Path, part: usize) -> anyhow::Result<f64> {
-        let Planned { way, recording, plan } = self.plan(built)?;
+        let Planned { way, recording, plan } = self.dividing().plan(built)?;
         let (client, server) = (dir.join("client"), dir.join("server"));
         let data = self.part(Part { first: 0, count: part }).data();
         let seeds = &SeedSource::System;
@@ -345,6 +310,7 @@ impl InParts<'_> {
             inputs: &inputs,
             out: whole("out")?,
             address: self.address,
+            weights: self.workload.server_file().map(std::path::absolute).transpose()?,
         };
         let mut half = Half::begin(&["limbwise.cluster"], "ray", &work)?;
         let (mut points, mut evaluated) = (Points::of("parts", inputs.len()), Evaluated::default());
@@ -429,6 +395,7 @@ struct Evaluated {
 struct Found {
     compared: Option<u64>,
     wrong: Option<u64>,
+    precision_bits: Option<f64>,
     exact: Option<Decimal>,
     answer: Option<limbwise_apps::family::Compared>,
 }
@@ -442,6 +409,9 @@ impl Found {
         };
         add(&mut self.compared, "compared");
         add(&mut self.wrong, "wrong");
+        if let Some(bits) = part.get("precision_bits").and_then(|bits| bits.get("mean")).and_then(Value::as_f64) {
+            self.precision_bits = Some(self.precision_bits.map_or(bits, |least| least.min(bits)));
+        }
         let exact = part.get("answer").and_then(|answer| answer.get("exact")).and_then(Value::as_str);
         if let Some(exact) = exact.and_then(Decimal::read) {
             self.exact = Some(self.exact.map_or(exact, |sum| sum.plus(exact)));
@@ -460,6 +430,9 @@ fn render(report: &PartsReport) -> String {
     }
     if let (Some(wrong), Some(compared)) = (report.wrong, report.compared) {
         text += &line("compared", &format!("{wrong} of {compared} differ from the clear twin"));
+    }
+    if let Some(bits) = report.precision_bits {
+        text += &line("precision", &format!("{bits:.1} bits against the clear twin, of the part that has fewest"));
     }
     let known = if report.known > 0 { format!(", {} were there", report.known) } else { String::new() };
     text += &line("parts", &format!("{} of {}{known}", report.parts, report.part));

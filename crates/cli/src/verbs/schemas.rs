@@ -3,8 +3,8 @@
 //! Enters: which type a verb's report is, and what of JSON Schema the types do not say by themselves. Stays out: fields
 //! and their descriptions, which are those of the types.
 
-use super::{bench, convert, count, decrypt, keygen, list, machines, params, record, run_parts, sweep, time};
-use limbwise_runtime::{EvalReport, Plan, Reproduction, RunReport, inspect::Inspection, sweep::Row};
+use super::{bench, convert, count, decrypt, keygen, list, machines, params, plan, record, run_parts, sweep, time};
+use limbwise_runtime::{EvalReport, Reproduction, RunReport, inspect::Inspection, sweep::Row};
 use schemars::{
     JsonSchema, Schema, SchemaGenerator, generate::SchemaSettings, json_schema, transform::transform_subschemas,
 };
@@ -30,7 +30,7 @@ pub fn schemas() -> Vec<(&'static str, String)> {
         ("list", written("limbwise list --json", one::<list::Everything>)),
         ("machines", written("limbwise machines --json: list, show, new", machine_list)),
         ("params", written("limbwise params --json: a set, or all of them; one chosen for a program", parameter_sets)),
-        ("plan", written("limbwise plan --json", one::<Plan>)),
+        ("plan", written("limbwise plan --json", one::<plan::PlanReport>)),
         ("prepare", written("limbwise prepare --json", one::<limbwise_runtime::prepared::PrepareReport>)),
         ("record", written("limbwise record --json", one::<record::Recorded>)),
         ("reproduce", written("limbwise reproduce --json", one::<Reproduction>)),

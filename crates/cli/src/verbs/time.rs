@@ -1,6 +1,7 @@
 //! `limbwise time`: what a recorded program takes on models of machines.
 
 use crate::{
+    dividing::divisible,
     failure::Mistake,
     files::Target,
     host::{CalibrationArgs, HostArgs},
@@ -11,16 +12,16 @@ use crate::{
     text,
     workload::{Whole, Workload, timed_on},
 };
-use limbwise_apps::{AnyPrepared, Prepared, on_scheme};
+use limbwise_apps::{AnyPrepared, Prepared, Program as _, on_scheme, workload::Part};
 use limbwise_device::Region;
 use limbwise_graph::{Counts, Graph};
 use limbwise_machines::{
-    Report, Spec,
+    Report, Schedule, Spec,
     html::{
         Page,
         timing::{self, Timed},
     },
-    machine,
+    machine::{self, Batch, Cluster, Machine},
 };
 use limbwise_runtime::{AnyDevice, Calibration, Host, calibrate::degrees, open};
 use schemars::JsonSchema;
@@ -42,6 +43,7 @@ use std::{
 /// Examples:
 ///   limbwise time logreg --machine ark,cpu
 ///   limbwise time logreg --machine ark --set memory.hbm.bandwidth_gb_s=2000 --set clusters=8
+///   limbwise time tpch-q6 --rows 4096 --machine cluster --set nodes=8   a batch in parts, on nodes like this computer
 ///   limbwise time --graph program.lw --machine ark,mine.toml  a recording of "limbwise record"
 ///   limbwise time pbs --machine counts                        operations and bytes of every operator
 ///   limbwise time nn20 --machine fhex --set offload=static    TFHE on a GPU and a unit under a DRAM stack
@@ -87,6 +89,10 @@ pub(crate) struct Time {
     #[arg(long, value_name = "FILE", global = true)]
     html: Option<PathBuf>,
 
+    /// Rows, messages or images of a part, on the machine cluster [default: a part for each of its nodes]
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..), global = true)]
+    part: Option<u32>,
+
     #[command(flatten)]
     host: HostArgs,
     #[command(flatten)]
@@ -94,6 +100,9 @@ pub(crate) struct Time {
     #[command(flatten)]
     output: OutputArgs,
 }
+
+/// Model of machines that divide a batch.
+const CLUSTER: &str = "cluster";
 
 /// Name of the machine that models this host.
 const THIS_HOST: &str = "cpu";
@@ -136,9 +145,8 @@ impl Time {
         let output = self.output.open()?;
         self.calibration.apply();
         let dev = self.host.open_cpu()?.into();
-        // Also changes this host's built-in numbers, so that a mistake is found before anything is measured.
-        let mut specs = changed(&self.machine, &self.changes)?;
-        let traces = self.traces()?;
+        let (mut specs, names, clusters) = self.machines()?;
+        let traces = self.traces(&names)?;
         let html = self.html.as_deref().map(Target::new).transpose()?;
         let timed = match (&self.workload, &self.graph) {
             (Some(_), Some(_)) => return Err(Mistake(TWO.into()).into()),
@@ -146,14 +154,19 @@ impl Time {
             (None, Some(path)) => {
                 let graph = Arc::new(read_graph(path)?);
                 let measure = |dev: &AnyDevice| calibrated_for_graph(dev, &graph);
-                self.measured(&dev, &mut specs, measure)?;
+                self.measured(&dev, (&mut specs, &names), measure)?;
                 let heading = text::time::heading(&path.display().to_string(), &graph);
                 Asked { heading, not_run: None, programs: specs.iter().map(|_| (None, graph.clone())).collect() }
             }
             (Some(workload), None) => {
-                let (prepared, not_run) = timed_on(workload.clone(), &specs)?;
-                let asked = on_scheme!(AnyPrepared, prepared, built => self.asked(&dev, &built, &mut specs)?);
-                Asked { not_run, ..asked }
+                if specs.is_empty() {
+                    Asked { heading: String::new(), not_run: None, programs: Vec::new() }
+                } else {
+                    let (prepared, not_run) = timed_on(workload.clone(), &specs)?;
+                    let asked =
+                        on_scheme!(AnyPrepared, prepared, built => self.asked(&dev, &built, (&mut specs, &names))?);
+                    Asked { not_run, ..asked }
+                }
             }
         };
         let machines = specs.iter().map(machine::open).collect::<Result<Vec<_>, _>>()?;
@@ -177,18 +190,14 @@ impl Time {
             all.push((report, html.as_ref().map(|_| (schedule, graph.into_owned()))));
         }
         if let Some(html) = html {
-            let pages = machines.iter().zip(&all);
-            let pages: Vec<Timed> = pages
-                .filter_map(|(machine, (report, kept))| {
-                    let (schedule, graph) = kept.as_ref()?;
-                    Some(Timed { machine: &**machine, graph, report: &report.report, schedule })
-                })
-                .collect();
-            let mut page = Page::new("A program on models of machines", timed.heading.trim_end());
-            timing::sections(&mut page, &pages);
-            html.write(page.render().as_bytes())?;
+            write_page(&html, timed.heading.trim_end(), &machines, &all)?;
         }
-        let reports: Vec<TimeReport> = all.into_iter().map(|(report, _)| report).collect();
+        let mut reports: Vec<TimeReport> = all.into_iter().map(|(report, _)| report).collect();
+        if let Some(workload) = &self.workload {
+            for (spec, batch) in &clusters {
+                reports.push(self.on_cluster(&dev, workload, (spec, *batch))?);
+            }
+        }
         let text = reports.iter().map(text::time::report).collect::<Vec<_>>().join("\n");
         let heading = text::time::not_run(timed.not_run.as_deref()) + &timed.heading;
         match &reports[..] {
@@ -198,8 +207,13 @@ impl Time {
     }
 
     /// Records a workload in its fastest configuration for each machine, and calibrates this host if it is one of them.
-    fn asked<S: Whole>(&self, dev: &AnyDevice, built: &Prepared<S>, specs: &mut [Spec]) -> anyhow::Result<Asked> {
-        self.measured(dev, specs, |dev| calibrated(dev, degrees::<S>(built.params())))?;
+    fn asked<S: Whole>(
+        &self,
+        dev: &AnyDevice,
+        built: &Prepared<S>,
+        (specs, names): (&mut [Spec], &[String]),
+    ) -> anyhow::Result<Asked> {
+        self.measured(dev, (specs, names), |dev| calibrated(dev, degrees::<S>(built.params())))?;
         let fastest = fastest(built, specs, &limbwise_cpu::footprint())?;
         let heading = fastest.first().map_or_else(String::new, |one| text::time::heading(&built.preset, &one.graph));
         let open = built.ways.len() > 1;
@@ -211,16 +225,16 @@ impl Time {
     fn measured(
         &self,
         dev: &AnyDevice,
-        specs: &mut [Spec],
+        (specs, names): (&mut [Spec], &[String]),
         measure: impl Fn(&AnyDevice) -> limbwise_runtime::Result<Calibration>,
     ) -> anyhow::Result<()> {
-        let asked = |wanted: &str| self.machine.iter().any(|name| name == wanted);
+        let asked = |wanted: &str| names.iter().any(|name| name == wanted);
         if asked(THIS_HOST) {
-            self.put(specs, THIS_HOST, &measure(dev)?)?;
+            self.put((specs, names), THIS_HOST, &measure(dev)?)?;
         }
         let host = Host { device: Some(THIS_GPU.into()), ..Host::default() };
         match asked(THIS_GPU).then(|| open(&host)) {
-            Some(Ok(gpu)) => self.put(specs, THIS_GPU, &measure(&gpu)?)?,
+            Some(Ok(gpu)) => self.put((specs, names), THIS_GPU, &measure(&gpu)?)?,
             Some(Err(why)) => note(&format!("the machine cuda is a model of an H200, by counting: {why}")),
             None => {}
         }
@@ -228,21 +242,119 @@ impl Time {
     }
 
     /// Replaces a built-in machine by a calibrated one.
-    fn put(&self, specs: &mut [Spec], name: &str, measured: &Calibration) -> anyhow::Result<()> {
-        let measured = measured.spec()?;
-        let measured = measured.with_overrides(&changes_of(&measured, &self.changes))?;
-        specs.iter_mut().zip(&self.machine).filter(|(_, n)| *n == name).for_each(|(s, _)| *s = measured.clone());
+    fn put(&self, (specs, names): (&mut [Spec], &[String]), name: &str, measured: &Calibration) -> anyhow::Result<()> {
+        let measured = self.with_changes(measured)?;
+        specs.iter_mut().zip(names).filter(|(_, n)| *n == name).for_each(|(s, _)| *s = measured.clone());
         Ok(())
     }
 
+    /// A measured machine with the user's changes.
+    fn with_changes(&self, measured: &Calibration) -> anyhow::Result<Spec> {
+        let measured = measured.spec()?;
+        Ok(measured.with_overrides(&changes_of(&measured, &self.changes))?)
+    }
+
+    /// The machines with the user's changes, their names, and apart from them the clusters that a batch is divided on, with
+    /// the size of the batch.
+    fn machines(&self) -> anyhow::Result<(Vec<Spec>, Vec<String>, Vec<(Spec, usize)>)> {
+        // Also changes this host's built-in numbers, so that a mistake is found before anything is measured.
+        let specs = changed(&self.machine, &self.changes)?;
+        let any = specs.iter().any(|spec| spec.model() == CLUSTER);
+        let batch = match self.workload.as_ref().filter(|_| any) {
+            Some(workload) => divisible(workload)?,
+            None => None,
+        };
+        let (mut others, mut names, mut clusters) = (Vec::new(), Vec::new(), Vec::new());
+        for (spec, name) in specs.into_iter().zip(&self.machine) {
+            match batch.filter(|_| spec.model() == CLUSTER) {
+                Some(batch) => clusters.push((spec, batch)),
+                None => {
+                    others.push(spec);
+                    names.push(name.clone());
+                }
+            }
+        }
+        if !clusters.is_empty() && (self.trace.is_some() || self.html.is_some()) {
+            let text =
+                "--trace, --html: a batch on a cluster has no timeline of its own; ask them of its node's machine";
+            return Err(Mistake(text.into()).into());
+        }
+        Ok((others, names, clusters))
+    }
+
+    /// A batch in parts on a cluster: a part on the machine of a node, and what the link takes.
+    fn on_cluster(
+        &self,
+        dev: &AnyDevice,
+        workload: &Workload,
+        (spec, batch): (&Spec, usize),
+    ) -> anyhow::Result<TimeReport> {
+        let cluster = Cluster::new(spec)?;
+        let nodes = usize::try_from(cluster.nodes()).unwrap_or(usize::MAX);
+        let part = self.part.map_or(batch.div_ceil(nodes.min(batch).max(1)), |part| {
+            usize::try_from(part).unwrap_or(usize::MAX).min(batch)
+        });
+        let divided = workload.part(Part { first: 0, count: part }).expect("it has parts");
+        let node = changed(&[cluster.machine().to_owned()], &[])?.remove(0);
+        let node = node.with_overrides(&changes_of(&node, &self.changes))?;
+        let (prepared, not_run) = timed_on(divided, std::slice::from_ref(&node))?;
+        let report = on_scheme!(AnyPrepared, prepared, built => {
+            self.in_parts(dev, &built, (spec, node), [batch, part])?
+        });
+        Ok(TimeReport { not_run, ..report })
+    }
+
+    fn in_parts<S: Whole>(
+        &self,
+        dev: &AnyDevice,
+        built: &Prepared<S>,
+        (spec, node): (&Spec, Spec),
+        [batch, part]: [usize; 2],
+    ) -> anyhow::Result<TimeReport> {
+        let node = match node.name() {
+            THIS_HOST => self.with_changes(&calibrated(dev, degrees::<S>(built.params()))?)?,
+            _ => node,
+        };
+        let cluster = Cluster::of(spec, &node)?;
+        let fastest = fastest(built, std::slice::from_ref(&node), &limbwise_cpu::footprint())?.remove(0);
+        let program = built.program(fastest.way);
+        let parts = batch.div_ceil(part) as u64;
+        let whole = Batch::of(&fastest.graph, parts, [program.results(), program.summed()]);
+        let graph = cluster.prepare(&fastest.graph);
+        let schedule = cluster.schedule(&graph)?;
+        Ok(TimeReport {
+            counts: fastest.graph.counts(),
+            calls: calls(&fastest.graph),
+            way: (built.ways.len() > 1).then(|| fastest.way.named()),
+            not_run: None,
+            report: cluster.report_of(&graph, &schedule, &whole, part as u64),
+        })
+    }
+
     /// The trace files: one per machine, or none.
-    fn traces(&self) -> anyhow::Result<Vec<Target>> {
+    fn traces(&self, names: &[String]) -> anyhow::Result<Vec<Target>> {
         let Some(path) = &self.trace else { return Ok(Vec::new()) };
-        match &self.machine[..] {
+        match names {
             [_] => Ok(vec![Target::new(path)?]),
             several => several.iter().map(|name| Target::new(&with_name(path, name))).collect(),
         }
     }
+}
+
+/// A machine's report, with the schedule and the program where a page shows them.
+type Shown = (TimeReport, Option<(Schedule, Graph)>);
+
+fn write_page(to: &Target, heading: &str, machines: &[Box<dyn Machine>], all: &[Shown]) -> anyhow::Result<()> {
+    let pages = machines.iter().zip(all);
+    let pages: Vec<Timed> = pages
+        .filter_map(|(machine, (report, kept))| {
+            let (schedule, graph) = kept.as_ref()?;
+            Some(Timed { machine: &**machine, graph, report: &report.report, schedule })
+        })
+        .collect();
+    let mut page = Page::new("A program on models of machines", heading);
+    timing::sections(&mut page, &pages);
+    Ok(to.write(page.render().as_bytes())?)
 }
 
 /// Calls of each operator that the program calls at all.

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test binary")]
 
 mod benchmarks;
+mod cluster;
 mod common;
 mod contract;
 #[cfg(test)]

@@ -96,6 +96,46 @@ fn a_joined_table_answers_in_groups() {
     assert!(refused.contains("computed from several results"), "{refused}");
 }
 
+/// MIN, MAX, HAVING, and a group that the server sees, in one run and by files; what is public is told first.
+#[test]
+fn ends_and_public_groups_are_answered() {
+    let folder = folder("ends");
+    let sql = "SELECT color, COUNT(*) AS n, MIN(price) AS low, MAX(day) AS last FROM sales \
+               WHERE rebate < 0.1 AND (color = 'red' OR price > 5) GROUP BY color HAVING MAX(price) > 5 ORDER BY SUM(price)";
+    let query = ["query", "--sql", sql, "--data", "sales.csv", SMALL[0], SMALL[1]];
+    let open = valid(&folder, "plan", &[&["plan"], &query[..], &["--json"]].concat());
+    let query = [&query[..], &["--public", "color"]].concat();
+    let plan = valid(&folder, "plan", &[&["plan"], &query[..], &["--json"]].concat());
+    let count = |plan: &serde_json::Value| plan["bootstrappings"].as_u64().unwrap();
+    assert!(count(&plan) < count(&open), "{} {}", count(&plan), count(&open));
+    let revealed = &plan["revealed"];
+    assert_eq!(revealed["public"], json!([{"values": ["\"blue\""], "rows": 2}, {"values": ["\"red\""], "rows": 3}]));
+    assert_eq!((&revealed["sums"], &revealed["ends"]), (&4.into(), &6.into()), "{revealed:#}");
+    let run = valid(&folder, "run", &[&["run"], &query[..], &["--json"]].concat());
+    assert_eq!((&run["wrong"], &run["bootstrappings"]), (&0.into(), &plan["bootstrappings"]), "{run:#}");
+    let row = run["table"]["rows"][0].as_array().unwrap();
+    let cells: Vec<&str> = row.iter().map(|c| c.as_str().or_else(|| c["exact"].as_str()).unwrap()).collect();
+    assert_eq!((cells, run["table"]["rows"].as_array().unwrap().len()), (vec!["red", "2", "7.25", "2026-02-01"], 1));
+    let told = String::from_utf8(folder.run(&[&["plan"], &query[..]].concat()).stdout).unwrap();
+    assert!(told.contains("the server sees the group of each row: \"blue\" (2 rows), \"red\" (3 rows)"), "{told}");
+    evaluated(&folder, &query);
+    let opened =
+        folder.run(&["decrypt", "--client", "mine", "--in", "out", "--out", "answer.csv", "--compare", "--json"]);
+    let opened: serde_json::Value = serde_json::from_slice(&opened.stdout).unwrap();
+    assert_eq!((&opened["compared"]["wrong"], &opened["compared"]["compared"]), (&0.into(), &16.into()), "{opened:#}");
+    // Other rows of the same groups, and rows of other groups.
+    folder.write("other.csv", "day,price,rebate,color\n2026-01-02,8,0.01,blue\n2026-01-03,9,0.02,red\n2026-01-04,7,0.05,red\n2026-01-05,6,0.07,blue\n2026-01-06,5,0.03,red\n");
+    let encrypt = |file: &str, out: &str| folder.run(&["encrypt", "--client", "mine", "--data", file, "--out", out]);
+    assert!(encrypt("other.csv", "other").status.success());
+    folder.write("strange.csv", "day,price,rebate,color\n2026-01-02,8,0.01,blue\n2026-01-03,9,0.02,red\n2026-01-04,7,0.05,red\n2026-01-05,6,0.07,red\n2026-01-06,5,0.03,red\n");
+    let refused = encrypt("strange.csv", "strange");
+    let told = String::from_utf8(refused.stderr).unwrap();
+    assert!(refused.status.code() == Some(2) && told.contains("1 rows have \"blue\", the program has 2"), "{told}");
+    assert!(!folder.path().join("strange").exists(), "nothing was written");
+    let wrong = folder.run(&[&["plan"], &query[..5], &SMALL, &["--public", "day"]].concat());
+    assert_eq!(wrong.status.code(), Some(2));
+}
+
 #[test]
 fn query_6_goes_on_after_a_kill() {
     let folder = folder("q6");

@@ -1,5 +1,6 @@
 //! The models, one a file, and what they share; `machines!` lists the machines, a line each.
 
+mod cluster;
 mod composed;
 mod counts;
 mod cpu;
@@ -10,6 +11,7 @@ mod roofline;
 mod traffic;
 mod upmem;
 
+pub use cluster::{Batch, Cluster, ClusterTime};
 pub use upmem::{Slots, Upmem};
 
 use crate::{
@@ -58,6 +60,7 @@ macro_rules! machines {
 // Name, whose specification is specs/NAME.toml, and the model that this names; of the zoo, zoo/NAME.toml.
 machines! {
     "ark" = "composed": composed::Composed;
+    "cluster" = "cluster": cluster::Cluster;
     "counts" = "counts": counts::Counts;
     "cpu" = "cpu": cpu::Cpu;
     "cuda" = "cuda": cuda::Cuda;

@@ -9,6 +9,7 @@
 )]
 
 mod ark;
+mod cluster;
 mod composed;
 mod counts;
 mod cpu;

@@ -123,7 +123,7 @@ fn query(rows: usize) -> Result<Arc<Graph>> {
     let refused = "a query of the workload's own table";
     let table = tpch::generated(1.0, rows);
     let statement = Statement::parse(tpch::QUERY_6).expect(refused);
-    let question = Question::new(&statement, &table, &tpch::domains()).expect(refused);
+    let question = Question::new(&statement, &table, &tpch::domains(), &[]).expect(refused);
     let pair = limbwise::bridge::preset("flags-2-2")?;
     recorded(&Query::new("tpch-q6", question, &pair).expect(refused))
 }

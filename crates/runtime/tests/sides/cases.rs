@@ -119,6 +119,19 @@ pub(crate) fn bgv_table(matrix: Encrypted) -> Case<BgvTable, Exact<BgvTable>> {
 
 /// A question to eight rows: two columns compared, one summed.
 pub(crate) fn query() -> Case<Query, QueryClient> {
+    asked("SELECT SUM(price) FROM goods WHERE price < 60 AND stock >= 5", &[])
+}
+
+/// Both ends of columns, in groups that the server sees.
+pub(crate) fn ends() -> Case<Query, QueryClient> {
+    asked(
+        "SELECT shop, SUM(price), MIN(stock), MAX(price) FROM goods WHERE price < 60 AND stock >= 5 GROUP BY shop \
+         HAVING COUNT(*) > 0 ORDER BY MAX(price) DESC",
+        &["shop".to_owned()],
+    )
+}
+
+fn asked(sql: &str, public: &[String]) -> Case<Query, QueryClient> {
     let params = BridgeParams::new(&Params::new(&slots()).unwrap(), &TfheParams::new(&tfhe(4)).unwrap()).unwrap();
     let column = |name: &str, cells: &[&str]| Column::of_cells(name, cells);
     let table = Table {
@@ -126,17 +139,18 @@ pub(crate) fn query() -> Case<Query, QueryClient> {
         columns: vec![
             column("price", &["10", "99", "3", "7", "55", "12", "31", "64"]),
             column("stock", &["5", "1", "14", "7", "0", "15", "9", "2"]),
+            column("shop", &["ulm", "bonn", "ulm", "ulm", "bonn", "bonn", "bonn", "ulm"]),
         ],
         rows: 8,
     };
-    let statement = Statement::parse("SELECT SUM(price) FROM goods WHERE price < 60 AND stock >= 5").unwrap();
+    let statement = Statement::parse(sql).unwrap();
     let domains: Vec<Domain> = ["price=0..127", "stock=0..15"].map(|domain| domain.parse().unwrap()).into();
-    let question = Question::new(&statement, &table, &domains).unwrap();
-    let described =
-        query::options::Described { sql: question.sql.clone(), rows: question.rows, columns: question.fields() };
+    let question = Question::new(&statement, &table, &domains, public).unwrap();
+    let (sql, public) = (question.sql.clone(), question.public.clone());
+    let described = query::options::Described { sql, rows: question.rows, columns: question.fields(), public };
     let workload = Described::Query(described);
     let description = Description::new::<Bridged>("small", &params, KeyForm::Stored, workload);
     let program = Query::new("query", question, &params).unwrap();
-    let client = QueryClient::new(&program, &table).unwrap();
+    let client = QueryClient::new(&program, table).unwrap();
     Case { program, client, description }
 }

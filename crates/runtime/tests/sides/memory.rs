@@ -86,6 +86,7 @@ fn of_integers() {
 #[test]
 fn of_both_kinds() {
     within("query", &cases::query(), 95);
+    within("query, ends in public groups", &cases::ends(), 95);
 }
 
 /// A run reports what its plan says, of each scheme.

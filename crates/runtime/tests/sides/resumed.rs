@@ -78,3 +78,10 @@ fn a_question_goes_on() {
     let case = cases::query();
     goes_on("query", &case, &[1, 2], |reading| case.client.conclude(reading).found.wrong == 0);
 }
+
+/// Stopped in the filter, in each of four searches, and between them.
+#[test]
+fn searches_go_on() {
+    let case = cases::ends();
+    goes_on("ends", &case, &[2, 5, 6, 7, 17, 22], |reading| case.client.conclude(reading).found.wrong == 0);
+}

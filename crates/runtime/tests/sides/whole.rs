@@ -4,7 +4,11 @@ use crate::{
     both::{Folder, device},
     cases,
 };
-use limbwise_apps::{Client as _, bgv_table::Encrypted, family::Checked};
+use limbwise_apps::{
+    Client as _,
+    bgv_table::Encrypted,
+    family::{Cell, Checked},
+};
 use limbwise_runtime::scheme::Forecast;
 
 #[test]
@@ -68,4 +72,23 @@ fn a_question_is_answered() {
     assert!(found.answer.relative_error < 1e-3 && found.largest_bit_error < 1e-3, "{found:?}");
     assert_eq!((report.scheme, report.results.len()), ("tfhe+ckks", 2));
     assert!(matches!(report.forecast, Forecast::Bridged { log2_failure, .. } if log2_failure < -30.0));
+}
+
+/// Rows 10, 3, 7 of Ulm and 12, 31 of Bonn pass.
+#[test]
+fn ends_are_found_in_groups() {
+    let (folder, case) = (Folder::new("ends"), cases::ends());
+    let (report, decrypted) = case.whole(&device(), &folder.0);
+    let found = case.client.conclude(&decrypted.reading).found;
+    assert_eq!((found.wrong, found.compared, found.rows_passing), (0, 2 * 8 + 4, 5), "{found:?}");
+    let exact = |cell: &Cell| match cell {
+        Cell::Key(text) => text.clone(),
+        Cell::Number(number) => number.exact.clone(),
+        Cell::Null(()) => "none".into(),
+    };
+    let rows: Vec<Vec<String>> = found.table.unwrap().rows.iter().map(|row| row.iter().map(exact).collect()).collect();
+    assert_eq!(rows, [["bonn", "43", "9", "31"], ["ulm", "20", "5", "10"]]);
+    assert!(found.answer.relative_error < 1e-3 && found.largest_bit_error < 1e-3);
+    // Two groups' counts and sums, their bits, and four ends.
+    assert_eq!(report.results.len(), 4 + 2 + 4);
 }

@@ -1,6 +1,6 @@
 //! Tests of questions.
 
-use super::super::table::Column;
+use super::super::{answer::Figures, table::Column};
 use super::*;
 
 fn table() -> Table {
@@ -17,7 +17,7 @@ fn table() -> Table {
 fn question(filter: &str, result: &str, domains: &[&str]) -> Result<Question, QueryError> {
     let domains: Vec<Domain> = domains.iter().map(|d| d.parse()).collect::<Result<_, _>>()?;
     let statement = Statement::parse(&format!("SELECT {result} FROM goods WHERE {filter}"))?;
-    Question::new(&statement, &table(), &domains)
+    Question::new(&statement, &table(), &domains, &[])
 }
 
 #[test]
@@ -64,7 +64,7 @@ fn texts_are_numbers_of_what_both_sides_know() {
     let error = question("color = 'red'", "COUNT(*)", &["color=1..3"]).unwrap_err().to_string();
     assert!(error.contains("the column holds texts, got a range"), "{error}");
     let statement = Statement::parse(&asked.sql).unwrap();
-    assert_eq!(Question::described(&statement, 4, &asked.compared).unwrap(), asked);
+    assert_eq!(Question::described(&statement, 4, &asked.compared, Public::default()).unwrap(), asked);
     for change in [
         |field: &mut Field| field.categories.swap(0, 1),
         |field: &mut Field| field.high = 7,
@@ -74,7 +74,7 @@ fn texts_are_numbers_of_what_both_sides_know() {
     ] {
         let mut field = asked.compared[0].clone();
         change(&mut field);
-        let error = Question::described(&statement, 4, &[field]).unwrap_err().to_string();
+        let error = Question::described(&statement, 4, &[field], Public::default()).unwrap_err().to_string();
         assert!(error.contains("no domain of a column"), "{error}");
     }
 }
@@ -160,13 +160,20 @@ fn mistakes_are_named_before_keys() {
         assert!(error.contains(wanted), "{filter}: {error}");
     }
     let other = Statement::parse("SELECT COUNT(*) FROM orders WHERE price < 50").unwrap();
-    let error = Question::new(&other, &table(), &[]).unwrap_err().to_string();
+    let error = Question::new(&other, &table(), &[], &[]).unwrap_err().to_string();
     assert!(error.contains("about table \"orders\", the data are \"goods\""), "{error}");
 }
 
 fn asked(text: &str, domains: &[&str]) -> Result<Question, QueryError> {
     let domains: Vec<Domain> = domains.iter().map(|d| d.parse()).collect::<Result<_, _>>()?;
-    Question::new(&Statement::parse(text)?, &table(), &domains)
+    Question::new(&Statement::parse(text)?, &table(), &domains, &[])
+}
+
+/// The rows of the exact answer as text.
+fn answered(question: &Question) -> Vec<Vec<String>> {
+    let rows = question.answer(&question.exact(&question.arranged(table()).unwrap()).unwrap());
+    let shown = |value: &_| question.shown(value, ToString::to_string);
+    rows.iter().map(|row| row.values.iter().map(shown).collect()).collect()
 }
 
 #[test]
@@ -176,18 +183,11 @@ fn groups_have_flags_and_share_sums() {
     let question = asked(text, &["color=1|blue|green|red|white"]).unwrap();
     // Blue cannot pass; white has no row, which only the decrypted count tells.
     assert_eq!(
-        question.groups.iter().map(|g| question.shown(0, g.values[0])).collect::<Vec<_>>(),
-        ["1", "green", "red", "white"]
+        question.groups.iter().map(|g| question.keys[0].show(g.values[0])).collect::<Vec<_>>(),
+        ["\"1\"", "\"green\"", "\"red\"", "\"white\""]
     );
     assert_eq!((question.flags.len(), question.measures.len()), (8, 12), "a flag and one of CASE, three sums");
-    let exact = question.exact(&question.sums(&table()).unwrap());
-    let rows = question.answer(&exact);
-    let shown = |value: &super::super::answer::Value<super::super::answer::Exact>| match value {
-        super::super::answer::Value::Key(key, value) => question.shown(*key, *value),
-        super::super::answer::Value::Number(number) => number.to_string(),
-        super::super::answer::Value::Null => "none".into(),
-    };
-    let rows: Vec<Vec<String>> = rows.iter().map(|row| row.values.iter().map(shown).collect()).collect();
+    let rows = answered(&question);
     let wanted = [
         ["green", "1", "99.99", "99.99", "99.99"],
         ["red", "1", "10.50", "10.50", "0.00"],
@@ -195,16 +195,18 @@ fn groups_have_flags_and_share_sums() {
     ];
     assert_eq!(rows, wanted);
     // What a server is told is enough to make the same question.
-    let again = Question::described(&Statement::parse(&question.sql).unwrap(), 4, &question.fields()).unwrap();
+    let again = Statement::parse(&question.sql).unwrap();
+    let again = Question::described(&again, 4, &question.fields(), Public::default()).unwrap();
     assert_eq!(again, question);
 }
 
 #[test]
 fn an_average_of_no_row_is_none() {
     let question = asked("SELECT AVG(price), COUNT(*) FROM goods WHERE price < 5 AND color = 'red'", &[]).unwrap();
-    let rows = question.answer(&question.exact(&question.sums(&table()).unwrap()));
+    let exact = question.exact(&table()).unwrap();
+    let rows = question.answer(&exact);
     assert_eq!(rows[0].values[0], super::super::answer::Value::Null);
-    let (shown, same) = question.compared(&[0.0, 0.0], &question.exact(&question.sums(&table()).unwrap()));
+    let (shown, same) = question.compared(&Figures { sums: vec![0.0, 0.0], ends: Vec::new() }, &exact);
     assert!(same && matches!(shown.rows[0][0], crate::family::Cell::Null(())));
 }
 
@@ -220,7 +222,12 @@ fn mistakes_of_groups_are_named_before_keys() {
         ),
         ("SELECT COUNT(*), SUM(price) FROM goods", &[], "every row passes"),
         ("SELECT SUM(CASE WHEN price < 5 THEN 1 ELSE 0 END), COUNT(*) FROM goods", &[], "every row passes"),
-        ("SELECT color, MIN(price) FROM goods GROUP BY color", &[], "MIN or MAX (GROUP BY the column"),
+        ("SELECT MAX(day) - 1 FROM goods WHERE price < 50", &[], "arithmetic with MIN or MAX of the dates of day"),
+        (
+            "SELECT color FROM goods GROUP BY color HAVING MIN(day) > 3",
+            &[],
+            "arithmetic with MIN or MAX of the dates of day",
+        ),
         (
             "SELECT SUM(price * price * price * price) FROM goods WHERE price < 5",
             &["price=0..9999999999.99"],
@@ -229,5 +236,94 @@ fn mistakes_of_groups_are_named_before_keys() {
     ] {
         let error = asked(text, domains).unwrap_err().to_string();
         assert!(error.contains(wanted), "{text}: {error}");
+    }
+}
+
+#[test]
+fn ends_of_columns_are_found_in_groups() {
+    let text = "SELECT color, MIN(price), MAX(day), MAX(price) - MIN(price) FROM goods WHERE discount < 0.1 \
+                GROUP BY color ORDER BY MIN(price) DESC";
+    let found = asked(text, &["color=1|blue|green|red|white"]).unwrap();
+    assert_eq!((found.measures.len(), found.extremes.len()), (5, 15), "a count and three ends a group");
+    let wanted = [
+        ["red", "10.50", "1994-01-01", "0.00"],
+        ["1", "7.25", "1995-01-01", "0.00"],
+        ["blue", "3.00", "1994-12-31", "0.00"],
+    ];
+    assert_eq!(answered(&found), wanted);
+    // Of no rows there is no least value.
+    let none = asked("SELECT MIN(price), MAX(color) FROM goods WHERE discount > 0.08 AND price < 50", &[]).unwrap();
+    assert_eq!(answered(&none), [["none", "none"]]);
+    let whole = asked("SELECT MIN(color), MAX(discount) FROM goods WHERE price > 3", &[]).unwrap();
+    assert_eq!(answered(&whole), [["1", "0.10"]]);
+    assert!(!whole.results.single());
+}
+
+#[test]
+fn having_chooses_groups_and_order_may_be_of_what_is_not_shown() {
+    let answer = |text: &str| answered(&asked(text, &[]).unwrap());
+    let head = "SELECT color FROM goods WHERE price > 3 GROUP BY color";
+    let with = |rest: &str| answer(&format!("{head} {rest}")).concat();
+    assert_eq!(with("HAVING SUM(price) > 8 ORDER BY SUM(price) DESC LIMIT 1"), ["green"]);
+    assert_eq!(with("HAVING NOT SUM(price) BETWEEN 8 AND 20 ORDER BY AVG(discount)"), ["1", "green"]);
+    assert_eq!(
+        with("HAVING COUNT(*) = 1 AND (AVG(price) < 8 OR MAX(discount) = 0.05) ORDER BY MAX(price)"),
+        ["1", "red"]
+    );
+    assert_eq!(with("HAVING MIN(price) <> 10.5 AND 2 * COUNT(*) >= 2 ORDER BY color"), ["1", "green"]);
+    assert_eq!(with("HAVING SUM(price) / SUM(discount) > 0 ORDER BY 1 LIMIT 2"), ["1", "green"]);
+    for (rest, wanted) in [
+        ("HAVING SUM(price) = 8", "whether a sum is a number to the last digit"),
+        ("HAVING color = 'red'", "a column that is grouped by"),
+        ("HAVING COUNT(*) IN (1, 2)", "aggregates are compared with numbers"),
+        ("HAVING COUNT(*)", "aggregates are compared with numbers"),
+        ("ORDER BY day", "no result of the query"),
+        ("ORDER BY 7", "no result of the query"),
+    ] {
+        let error = asked(&format!("{head} {rest}"), &[]).unwrap_err().to_string();
+        assert!(error.contains(wanted), "{rest}: {error}");
+    }
+}
+
+/// A column that the server sees is not compared: rows are sorted by it, and what it alone refuses is left out.
+#[test]
+fn public_columns_group_rows_in_the_clear() {
+    let text = "SELECT color, COUNT(*), SUM(price), MAX(price) FROM goods \
+                WHERE color <> 'green' AND (discount < 0.06 OR color = '1') GROUP BY color ORDER BY color";
+    let statement = Statement::parse(text).unwrap();
+    let public = ["color".to_owned()];
+    let error = Question::new(&statement, &table(), &[], &public).unwrap_err().to_string();
+    assert!(error.contains("every row passes"), "{error}: of color 1");
+    let text = text.replace("OR color = '1'", "OR color = '1' AND price < 50");
+    let statement = Statement::parse(&text).unwrap();
+    let encrypted = Question::new(&statement, &table(), &[], &[]).unwrap();
+    let found = Question::new(&statement, &table(), &[], &public).unwrap();
+    assert_eq!((found.rows, found.flags.len(), found.selections.len()), (3, 2, 3), "green is left out");
+    let rows: Vec<usize> = found.public.groups.iter().map(|group| group.rows).collect();
+    assert_eq!((rows, &found.public.columns[..]), (vec![1, 1, 1], &public[..]));
+    assert_eq!(answered(&found), answered(&encrypted));
+    let again = Question::described(&statement, 3, &found.fields(), found.public.clone()).unwrap();
+    assert_eq!(again, found);
+    // The same groups by another table: other prices, other numbers of rows.
+    let mut other = table();
+    other.columns[3] = Column::of_cells("color", &["red", "red", "blue", "1"]);
+    let error = found.arranged(other).unwrap_err().to_string();
+    assert!(error.contains("2 rows have \"red\", the program has 1"), "{error}");
+    for (name, wanted) in [("price", "does not group by it"), ("colour", "does not group by it")] {
+        let error = Question::new(&statement, &table(), &[], &[name.into()]).unwrap_err().to_string();
+        assert!(error.contains(wanted), "{error}");
+    }
+    for change in [
+        |public: &mut Public| public.groups[0].rows = 2,
+        |public: &mut Public| public.groups.swap(0, 1),
+        |public: &mut Public| public.groups[0].values = vec![9],
+        |public: &mut Public| public.groups[0].values = Vec::new(),
+        |public: &mut Public| public.groups.clear(),
+        |public: &mut Public| public.columns.clear(),
+    ] {
+        let mut public = found.public.clone();
+        change(&mut public);
+        let error = Question::described(&statement, 3, &found.fields(), public).unwrap_err().to_string();
+        assert!(error.contains("--public"), "{error}");
     }
 }

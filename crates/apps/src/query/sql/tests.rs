@@ -98,7 +98,7 @@ fn what_is_beyond_the_front_is_named() {
         ("SELECT COUNT(*) FROM t GROUP BY a + 1", "GROUP BY a + 1, which is no column"),
         ("SELECT COUNT(*) FROM t GROUP BY ALL", "GROUP BY ALL"),
         ("SELECT COUNT(*) FROM t GROUP BY ROLLUP (a)", "GROUP BY ROLLUP"),
-        ("SELECT b, COUNT(*) FROM t GROUP BY b HAVING COUNT(*) > 3", "what stands at \"HAVING"),
+        ("SELECT b, COUNT(*) FROM t GROUP BY b HAVING b > 3", "a column that is grouped by (WHERE asks it of rows)"),
         ("SELECT b, COUNT(*) FROM t GROUP BY b ORDER BY c", "ORDER BY c, which is no result"),
         ("SELECT b, COUNT(*) FROM t GROUP BY b ORDER BY 3", "ORDER BY 3, which is no result"),
         ("SELECT b, COUNT(*) FROM t GROUP BY b LIMIT 0", "LIMIT 0"),
@@ -155,7 +155,8 @@ fn results_are_arithmetic_with_aggregates() {
          l_returnflag, l_linestatus",
     );
     assert_eq!((found.items.len(), found.aggregates.len(), found.keys.len()), (10, 6, 2));
-    assert_eq!((&found.order[..], found.limit, found.single()), (&[(0, false), (1, false)][..], None, false));
+    let order = [(Output::Key(0), false), (Output::Key(1), false)];
+    assert_eq!((&found.order[..], found.limit, found.single()), (&order[..], None, false));
     assert_eq!(
         found.items[6].output,
         Output::Both(Arithmetic::Over, Box::new([Output::Aggregate(0), Output::Aggregate(4)]))
@@ -186,7 +187,8 @@ fn results_are_arithmetic_with_aggregates() {
         Made::Most("c".into()),
     ];
     assert_eq!(made, wanted.iter().collect::<Vec<_>>());
-    assert_eq!((&found.order[..], found.limit), (&[(1, true), (2, false)][..], Some(3)));
+    let order = [(Output::Aggregate(2), true), (Output::Aggregate(3), false)];
+    assert_eq!((&found.order[..], found.limit), (&order[..], Some(3)));
 }
 
 #[test]

@@ -1,0 +1,238 @@
+//! The whole program under encryption on small rings: groups that the server sees, ends of columns, states to go on from.
+
+use super::super::{Domain, QueryClient, Statement, table::Column};
+use super::*;
+use crate::{client::Client as _, family::Cell};
+use limbwise::{
+    ckks::{Encoder, Evaluator, decrypt, encrypt_secret},
+    params::{BootstrapLiteral, EvalModLiteral, Insecure, Order, Params, ParamsLiteral, PrimeChoice, Sine},
+    rlwe::{DeclaredKeys, KeyForm, KeyGenerator, KeyPlan, KeySet, Requirements, SecretKey},
+    scheme::{Encryption, Scheme as _, Setup},
+    tfhe::{self, ClientKey, GadgetLiteral, ServerKey, TfheLiteral, TfheParams},
+};
+use limbwise_cpu::Cpu;
+use limbwise_device::Null;
+use limbwise_math::sampling::Seed;
+
+/// Few steps for speed.
+fn tfhe_set() -> TfheLiteral {
+    TfheLiteral {
+        log_n: 10,
+        masks: 1,
+        prime: PrimeChoice::Bits(48),
+        glwe_sigma: 3.2,
+        lwe_dimension: 20,
+        log_lwe_modulus: 32,
+        lwe_sigma: 3.2,
+        bootstrap: GadgetLiteral { base_log: 16, levels: 2 },
+        key_switch: GadgetLiteral { base_log: 4, levels: 5 },
+        message_bits: 4,
+        norm: 5.0,
+        log2_failure: -40.0,
+        insecure: Some(Insecure { reason: "a test of correctness".into() }),
+    }
+}
+
+/// The chain of the presets for bridges, on a small ring.
+fn ckks_set() -> ParamsLiteral {
+    let mut literal = ParamsLiteral::chain(11, 46, 40, 4, (50, 3), 6);
+    let above = [&[26, 26][..]].into_iter().chain([&[46][..]; 7]).chain([&[43][..]; 2]);
+    literal.levels.extend(above.map(|bits| bits.iter().map(|&b| PrimeChoice::Bits(b)).collect()));
+    literal.bootstrapping = Some(BootstrapLiteral {
+        order: Order::SlotToCoeffFirst,
+        slot_to_coeff: 1,
+        coeff_to_slot: 2,
+        message_ratio: 2,
+        ephemeral_weight: Some(32),
+        eval_mod: EvalModLiteral { range: 16, degree: 31, double_angles: 3, sine: Sine::Cosine { arcsine: 0 } },
+    });
+    literal.insecure = Some(Insecure { reason: "a test of correctness".into() });
+    literal
+}
+
+/// A question to eight rows.
+fn asked(sql: &str, public: &[&str]) -> (Query, QueryClient) {
+    let set = (Params::new(&ckks_set()).unwrap(), TfheParams::new(&tfhe_set()).unwrap());
+    let params = BridgeParams::new(&set.0, &set.1).unwrap();
+    let column = |name: &str, cells: &[&str]| Column::of_cells(name, cells);
+    let columns = vec![
+        column("price", &["10", "99", "3", "7", "55", "12", "31", "64"]),
+        column("stock", &["5", "1", "14", "7", "0", "15", "9", "2"]),
+        column("shop", &["ulm", "bonn", "ulm", "ulm", "bonn", "bonn", "bonn", "ulm"]),
+    ];
+    let table = Table { name: Some("goods".into()), columns, rows: 8 };
+    let statement = Statement::parse(sql).unwrap();
+    let domains: Vec<Domain> = ["price=0..127", "stock=0..15"].map(|domain| domain.parse().unwrap()).into();
+    let public: Vec<String> = public.iter().map(|&name| name.to_owned()).collect();
+    let question = Question::new(&statement, &table, &domains, &public).unwrap();
+    let program = Query::new("query", question, &params).unwrap();
+    let client = QueryClient::new(&program, table).unwrap();
+    (program, client)
+}
+
+/// The keys that a program takes, by a run that computes nothing.
+fn required(program: &Query) -> Requirements {
+    let (null, params) = (Null::default(), program.params());
+    let encoder = Encoder::new(params.ckks());
+    let bridge = Bridge::declare(&null, &encoder, params, program.model()).unwrap();
+    let keys = DeclaredKeys::all(&null, params.ckks());
+    let server = ServerKey::declared(&null, params.tfhe());
+    let auto = Auto::new(Evaluator::new(&null, params.ckks(), &keys), &encoder);
+    let means = BridgedMeans { tfhe: tfhe::Evaluator::new(&null, &server), auto, bridge: &bridge };
+    let input = |input: &BridgedInput| {
+        let setup = Setup { dev: &null, encoder: &encoder, params };
+        Bridged::declare_input(setup, input, Encryption::default()).unwrap()
+    };
+    let inputs: Vec<_> = program.inputs().iter().map(input).collect();
+    program.evaluate(Evaluation { means: &means, inputs: &inputs, observer: &mut (), journal: &mut () }).unwrap();
+    keys.requirements()
+}
+
+/// A client and a server of a program.
+struct Sides {
+    dev: Cpu,
+    encoder: Encoder,
+    secret: SecretKey,
+    client: ClientKey,
+    server: ServerKey<Cpu>,
+    keys: KeySet<Cpu>,
+    bridge: Bridge<Cpu>,
+}
+
+type Kept = State<Cpu, Bridged>;
+
+/// Keeps all states.
+#[derive(Default)]
+struct All {
+    begun: Option<Kept>,
+    kept: Vec<Kept>,
+}
+
+fn copied(state: &Kept) -> Kept {
+    State { step: state.step, ciphertexts: state.ciphertexts.clone(), numbers: state.numbers.clone() }
+}
+
+impl Journal<Cpu, Bridged> for All {
+    fn resume(&mut self) -> Result<Option<Kept>> {
+        Ok(self.begun.take())
+    }
+
+    fn keep(&mut self, state: &Kept) -> Result<()> {
+        self.kept.push(copied(state));
+        Ok(())
+    }
+}
+
+impl Sides {
+    fn of(program: &Query) -> Self {
+        let (params, dev) = (program.params(), Cpu::builder().threads(1).open().unwrap());
+        let secret = SecretKey::generate(params.ckks(), &Seed([3; 32]));
+        let client = ClientKey::from_seed(params.tfhe(), Seed([4; 32]));
+        let server = ServerKey::new(&dev, &client.bootstrap_keys(&dev));
+        let encoder = Encoder::new(params.ckks());
+        let generator = KeyGenerator::new(&dev, params.ckks(), &secret).unwrap().with_lwe(&client).unwrap();
+        let plan = KeyPlan { required: required(program), form: KeyForm::Stored };
+        let keys = generator.key_set(&plan, |_| ()).unwrap();
+        drop(generator);
+        let bridge = Bridge::encode(&dev, &encoder, params, program.model()).unwrap();
+        Self { dev, encoder, secret, client, server, keys, bridge }
+    }
+
+    fn encrypted(&self, program: &Query, client: &QueryClient) -> Vec<BridgedCiphertext<Cpu>> {
+        let params = program.params().ckks();
+        let input = |(number, input): (usize, BridgedInput)| match (input, client.values(number)) {
+            (BridgedInput::Messages(input), BridgedValues::Messages(values)) => {
+                assert_eq!((input.batch, values.iter().all(|&v| v <= input.most)), (values.len(), true));
+                BridgedCiphertext::Messages(
+                    self.client.encrypt(&self.dev, &values).unwrap().at_most(input.most).unwrap(),
+                )
+            }
+            (BridgedInput::Slots(input), BridgedValues::Slots(values)) => {
+                let plain = self.encoder.encode(&self.dev, &values, input.packing).unwrap();
+                BridgedCiphertext::Slots(encrypt_secret(&self.dev, params, &self.secret, &plain).unwrap())
+            }
+            _ => panic!("values of one scheme for an input of the other"),
+        };
+        program.inputs().into_iter().enumerate().map(input).collect()
+    }
+
+    fn evaluated(&self, program: &Query, inputs: &[BridgedCiphertext<Cpu>], journal: &mut All) -> Vec<BridgedValues> {
+        let params = program.params();
+        let auto = Auto::new(Evaluator::new(&self.dev, params.ckks(), &self.keys), &self.encoder);
+        let tfhe = tfhe::Evaluator::new(&self.dev, &self.server);
+        let means = BridgedMeans { tfhe, auto, bridge: &self.bridge };
+        let results = program.evaluate(Evaluation { means: &means, inputs, observer: &mut (), journal }).unwrap();
+        let opened = |result: &BridgedCiphertext<Cpu>| match result {
+            BridgedCiphertext::Messages(messages) => {
+                BridgedValues::Messages(self.client.decrypt(&self.dev, messages).unwrap())
+            }
+            BridgedCiphertext::Slots(slots) => {
+                BridgedValues::Slots(decrypt(&self.dev, &self.encoder, params.ckks(), &self.secret, slots).unwrap())
+            }
+        };
+        assert_eq!(results.len(), program.results());
+        results.iter().map(opened).collect()
+    }
+}
+
+/// The rows of the decrypted answer, each number as the clear twin has it.
+fn answer(client: &QueryClient, results: &Vec<BridgedValues>) -> Vec<Vec<String>> {
+    let found = client.conclude(results).found;
+    assert_eq!(found.wrong, 0, "{found:?}");
+    assert!(found.answer.relative_error < 1e-3 && found.largest_bit_error < 1e-3, "{found:?}");
+    let shown = |cell: &Cell| match cell {
+        Cell::Key(text) => text.clone(),
+        Cell::Number(number) => number.exact.clone(),
+        Cell::Null(()) => "none".into(),
+    };
+    found.table.unwrap().rows.iter().map(|row| row.iter().map(shown).collect()).collect()
+}
+
+/// Rows 10, 3, 7 of Ulm and 12, 31 of Bonn pass. Whatever state a run goes on from, it ends with the same words.
+#[test]
+fn ends_in_public_groups_and_states_to_go_on_from() {
+    let sql = "SELECT shop, SUM(price), MIN(stock), MAX(price) FROM goods WHERE price < 60 AND stock >= 5 GROUP BY shop \
+               HAVING COUNT(*) > 0 ORDER BY MAX(price) DESC";
+    let (program, client) = asked(sql, &["shop"]);
+    assert_eq!((program.filter().flags(), program.question().selections.len()), (1, 2));
+    let sides = Sides::of(&program);
+    let inputs = sides.encrypted(&program, &client);
+    let mut all = All::default();
+    let whole = sides.evaluated(&program, &inputs, &mut all);
+    assert_eq!(answer(&client, &whole), [["bonn", "43", "9", "31"], ["ulm", "20", "5", "10"]]);
+    // Of two groups 4 + 7 bits each, behind the filter.
+    let filter = program.filter().steps() - 1;
+    let steps: Vec<usize> = all.kept.iter().map(|state| state.step).collect();
+    assert_eq!(steps, (1..=filter + 22).collect::<Vec<_>>());
+    for step in [1, filter, filter + 1, filter + 4, filter + 5, filter + 13, filter + 22] {
+        let begun = all.kept.iter().find(|state| state.step == step).map(copied);
+        let mut journal = All { begun, kept: Vec::new() };
+        assert!(sides.evaluated(&program, &inputs, &mut journal) == whole, "from step {step}");
+        assert_eq!(journal.kept.len(), filter + 22 - step);
+    }
+    // A state of another program.
+    let State { ciphertexts, numbers, .. } = copied(&all.kept[filter + 3]);
+    let mut journal = All { begun: Some(State { step: filter + 9, ciphertexts, numbers }), kept: Vec::new() };
+    let params = program.params();
+    let auto = Auto::new(Evaluator::new(&sides.dev, params.ckks(), &sides.keys), &sides.encoder);
+    let means = BridgedMeans { tfhe: tfhe::Evaluator::new(&sides.dev, &sides.server), auto, bridge: &sides.bridge };
+    let on = Evaluation { means: &means, inputs: &inputs, observer: &mut (), journal: &mut journal };
+    assert!(matches!(program.evaluate(on), Err(limbwise::Error::State)));
+}
+
+/// Groups that are flags, a minimum of no row, and a column that is compared, summed and searched.
+#[test]
+fn ends_of_encrypted_groups() {
+    let sql = "SELECT shop, COUNT(*), MIN(price), MAX(stock) FROM goods WHERE price > 60 GROUP BY shop ORDER BY shop";
+    let (program, client) = asked(sql, &[]);
+    assert_eq!((program.filter().flags(), program.question().selections.len()), (2, 2));
+    let sides = Sides::of(&program);
+    let results = sides.evaluated(&program, &sides.encrypted(&program, &client), &mut All::default());
+    assert_eq!(answer(&client, &results), [["bonn", "1", "99", "1"], ["ulm", "1", "64", "2"]]);
+    let sql = "SELECT MAX(price) - MIN(price), MIN(stock), SUM(price) FROM goods WHERE stock > 14 AND price < 9";
+    let (program, client) = asked(sql, &[]);
+    let sides = Sides::of(&program);
+    let results = sides.evaluated(&program, &sides.encrypted(&program, &client), &mut All::default());
+    assert_eq!(answer(&client, &results), [["none", "none", "0"]]);
+    assert!(program.admits(&results).is_err(), "of no row there is no least value");
+}

@@ -1,0 +1,155 @@
+//! HAVING: which groups are in the answer. The client decides it from decrypted aggregates, in the clear.
+
+use super::{
+    error::QueryError,
+    select::{Made, Output, Results},
+};
+use sqlparser::ast::{BinaryOperator, Expr, UnaryOperator};
+use std::cmp::Ordering;
+
+/// How two outputs compare.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Relation {
+    /// `=`
+    Equal,
+    /// `>`
+    Above,
+    /// `>=`
+    AtLeast,
+}
+
+impl Relation {
+    pub fn holds(self, order: Ordering) -> bool {
+        match self {
+            Self::Equal => order.is_eq(),
+            Self::Above => order.is_gt(),
+            Self::AtLeast => order.is_ge(),
+        }
+    }
+}
+
+/// What a group must satisfy.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Having {
+    Compare(Relation, Box<[Output; 2]>),
+    Not(Box<Having>),
+    All(Vec<Having>),
+    Any(Vec<Having>),
+}
+
+impl Having {
+    /// Whether an aggregate is in it.
+    pub fn takes(&self, aggregate: usize) -> bool {
+        match self {
+            Self::Compare(_, of) => of.iter().any(|output| output.takes(aggregate)),
+            Self::Not(inner) => inner.takes(aggregate),
+            Self::All(of) | Self::Any(of) => of.iter().any(|one| one.takes(aggregate)),
+        }
+    }
+
+    /// Whether a group is in the answer; none where a quotient by zero decides it, as SQL's three values have it.
+    pub fn holds(&self, compare: &impl Fn(&[Output; 2]) -> Option<Ordering>) -> Option<bool> {
+        match self {
+            Self::Compare(relation, of) => compare(of).map(|order| relation.holds(order)),
+            Self::Not(inner) => inner.holds(compare).map(|holds| !holds),
+            Self::All(of) => decided(of.iter().map(|one| one.holds(compare)), false),
+            Self::Any(of) => decided(of.iter().map(|one| one.holds(compare)), true),
+        }
+    }
+}
+
+/// One that is decisive decides; without one, an unknown leaves all unknown.
+fn decided(of: impl Iterator<Item = Option<bool>>, decisive: bool) -> Option<bool> {
+    of.fold(Some(!decisive), |all, one| match (all, one) {
+        (Some(a), _) | (_, Some(a)) if a == decisive => Some(decisive),
+        (None, _) | (_, None) => None,
+        (all, _) => all,
+    })
+}
+
+/// Reads a condition on the results' outputs; what it aggregates is put into the results' aggregates.
+pub(super) fn parse(results: &mut Results, expr: &Expr) -> Result<Having, QueryError> {
+    let not = |negated: bool, having: Having| if negated { Having::Not(Box::new(having)) } else { having };
+    Ok(match expr {
+        Expr::Nested(inner) => parse(results, inner)?,
+        Expr::UnaryOp { op: UnaryOperator::Not, expr } => not(true, parse(results, expr)?),
+        Expr::BinaryOp { left, op: BinaryOperator::And, right } => {
+            Having::All(vec![parse(results, left)?, parse(results, right)?])
+        }
+        Expr::BinaryOp { left, op: BinaryOperator::Or, right } => {
+            Having::Any(vec![parse(results, left)?, parse(results, right)?])
+        }
+        Expr::Between { expr: of, negated, low, high } => {
+            let low = compared(results, expr, Relation::AtLeast, [of, low])?;
+            not(*negated, Having::All(vec![low, compared(results, expr, Relation::AtLeast, [high, of])?]))
+        }
+        Expr::BinaryOp { left, op, right } => {
+            let (left, right): (&Expr, &Expr) = (left, right);
+            let (relation, of, negated) = match op {
+                BinaryOperator::Eq => (Relation::Equal, [left, right], false),
+                BinaryOperator::NotEq => (Relation::Equal, [left, right], true),
+                BinaryOperator::Gt => (Relation::Above, [left, right], false),
+                BinaryOperator::GtEq => (Relation::AtLeast, [left, right], false),
+                BinaryOperator::Lt => (Relation::Above, [right, left], false),
+                BinaryOperator::LtEq => (Relation::AtLeast, [right, left], false),
+                _ => return Err(other(expr)),
+            };
+            not(negated, compared(results, expr, relation, of)?)
+        }
+        _ => return Err(other(expr)),
+    })
+}
+
+fn other(expr: &Expr) -> QueryError {
+    QueryError::unsupported(format!("HAVING {expr} (aggregates are compared with numbers or each other)"))
+}
+
+fn compared(results: &mut Results, whole: &Expr, relation: Relation, of: [&Expr; 2]) -> Result<Having, QueryError> {
+    let mut output = |expr: &Expr| match results.output(expr)? {
+        Output::Key(_) => Err(QueryError::unsupported(format!(
+            "HAVING {whole}, which asks a column that is grouped by (WHERE asks it of rows),"
+        ))),
+        output => Ok(output),
+    };
+    let of = [output(of[0])?, output(of[1])?];
+    // Sums decrypt with a small error, so that none is ever equal to a number.
+    if relation == Relation::Equal && !of.iter().all(|output| exact(results, output)) {
+        return Err(QueryError::unsupported(format!(
+            "HAVING {whole}, which asks whether a sum is a number to the last digit (= and <> compare COUNT, MIN and MAX),"
+        )));
+    }
+    Ok(Having::Compare(relation, Box::new(of)))
+}
+
+/// Whether the client has an output exactly: counts are rounded to whole numbers, and MIN and MAX are exact.
+fn exact(results: &Results, output: &Output) -> bool {
+    match output {
+        Output::Key(_) => false,
+        Output::Number(_) => true,
+        Output::Aggregate(number) => {
+            let aggregate = &results.aggregates[*number];
+            !matches!(&aggregate.of, Made::Sum(factors) if !factors.is_empty())
+        }
+        Output::Both(_, of) => of.iter().all(|one| exact(results, one)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unknown_is_neither_true_nor_false() {
+        let (yes, no, unknown) = (Some(true), Some(false), None);
+        let all = |of: &[Option<bool>]| decided(of.iter().copied(), false);
+        let any = |of: &[Option<bool>]| decided(of.iter().copied(), true);
+        assert_eq!(
+            [all(&[yes, yes]), all(&[yes, unknown]), all(&[unknown, no]), all(&[no, unknown])],
+            [yes, unknown, no, no]
+        );
+        assert_eq!(
+            [any(&[no, no]), any(&[no, unknown]), any(&[unknown, yes]), any(&[yes, unknown])],
+            [no, unknown, yes, yes]
+        );
+    }
+}

@@ -1,0 +1,111 @@
+//! Conditions with resolved names: what they ask of the columns' numbers.
+
+use super::{
+    condition::Cond,
+    error::QueryError,
+    field::Field,
+    question::position,
+    set::Set,
+    sql::{Comparison, Condition, Constant, Formula, Test},
+    table::{Decimal, Kind, read_date},
+};
+
+/// What a condition asks of the columns, each of which is looked up once.
+pub(super) fn resolved(
+    formula: &Formula,
+    field: &impl Fn(&str) -> Result<Field, QueryError>,
+    fields: &mut Vec<Field>,
+) -> Result<Cond, QueryError> {
+    Ok(match formula {
+        Formula::Is(condition) => {
+            let column = position(fields, field(&condition.name())?);
+            Cond::test(column, passing(condition, &fields[column])?, &fields[column])
+        }
+        Formula::Not(inner) => resolved(inner, field, fields)?.not(fields),
+        Formula::All(of) => {
+            let of = of.iter().map(|one| resolved(one, field, fields)).collect::<Result<_, _>>()?;
+            Cond::all(of, fields)
+        }
+        Formula::Any(of) => {
+            let of = of.iter().map(|one| resolved(one, field, fields)).collect::<Result<_, _>>()?;
+            Cond::any(of, fields)
+        }
+    })
+}
+
+/// The values of a column that satisfy one condition.
+fn passing(condition: &Condition, field: &Field) -> Result<Set, QueryError> {
+    let all = |low, high| Set::range(low, high);
+    Ok(match &condition.test {
+        Test::Compare(comparison, constant) => {
+            let (floor, exact) = floor(condition, constant, field)?;
+            match comparison {
+                Comparison::Above => all(floor + 1, i64::MAX),
+                Comparison::AtLeast => all(floor + i64::from(!exact), i64::MAX),
+                Comparison::Below => all(i64::MIN, floor - i64::from(exact)),
+                Comparison::AtMost => all(i64::MIN, floor),
+            }
+        }
+        Test::Among(constants) => {
+            let one = |constant| match floor(condition, constant, field)? {
+                (value, true) => Ok(Some((value, value))),
+                _ => Ok(None),
+            };
+            let found = constants.iter().map(one).collect::<Result<Vec<_>, QueryError>>()?;
+            Set::of(found.into_iter().flatten().collect())
+        }
+        Test::Prefix(_) if field.kind != Kind::Text => {
+            return Err(mismatch(condition, field, "a text", wanted(field.kind)));
+        }
+        Test::Prefix(text) => {
+            let first = field.categories.partition_point(|known| known < text);
+            let count = field.categories[first..].iter().take_while(|known| known.starts_with(text)).count();
+            let number = |at: usize| i64::try_from(at).unwrap_or(i64::MAX);
+            all(number(first), number(first + count) - 1)
+        }
+    })
+}
+
+/// What is to be written for a constant that a column of this kind is compared with.
+fn wanted(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Number(_) => "a number",
+        Kind::Date => "date 'YYYY-MM-DD'",
+        Kind::Text => "a text in quotes",
+    }
+}
+
+fn mismatch(condition: &Condition, field: &Field, got: &str, wanted: &'static str) -> QueryError {
+    // A column of numbers with one cell that is none holds texts: that cell is what is wrong.
+    let strange = field.categories.iter().find(|text| Decimal::read(text).is_none());
+    let kind = strange.map_or_else(|| field.kind.to_string(), |text| format!("texts such as {text:?}"));
+    QueryError::Constant { condition: condition.text.clone(), name: field.name.clone(), kind, got: got.into(), wanted }
+}
+
+/// The largest value of a column that is not above a constant, and whether it is equal.
+fn floor(condition: &Condition, constant: &Constant, field: &Field) -> Result<(i64, bool), QueryError> {
+    let (floor, exact) = match (field.kind, constant) {
+        (Kind::Number(digits), Constant::Number(number)) => number.floor_in(digits),
+        (Kind::Date, Constant::Date(day)) => (i128::from(*day), true),
+        (Kind::Date, Constant::Text(text)) if read_date(text).is_some() => {
+            (i128::from(read_date(text).unwrap_or_default()), true)
+        }
+        (Kind::Text, Constant::Text(text)) => {
+            let first = field.categories.partition_point(|known| known < text);
+            let exact = field.categories.get(first) == Some(text);
+            (i128::try_from(first).unwrap_or(i128::MAX) - i128::from(!exact), exact)
+        }
+        (kind, constant) => {
+            let got = match constant {
+                Constant::Number(_) => "a number",
+                Constant::Date(_) => "a date",
+                Constant::Text(text) if read_date(text).is_some() => "a date",
+                Constant::Text(_) => "a text",
+            };
+            return Err(mismatch(condition, field, got, wanted(kind)));
+        }
+    };
+    // All values outside the domain are equivalent.
+    let clipped = floor.clamp(i128::from(field.low) - 2, i128::from(field.high) + 2);
+    Ok((i64::try_from(clipped).unwrap_or(field.high), exact))
+}
