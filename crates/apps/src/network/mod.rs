@@ -5,7 +5,7 @@
 //! Stays out: rotation and bootstrapping of ciphertexts (`limbwise`), the choice of a configuration (`runtime`).
 //!
 //! Read in this order: [`linear`], [`function`], [`skeleton`] (a network), [`import`] (from a file), [`calibration`],
-//! [`activation`] (polynomials), [`layout`], [`map`](mod@map), [`levels`], [`inference`], [`encrypted`], [`client`]. `README.md` beside this file
+//! [`activation`] (polynomials, with `kinks` and `minimax`), [`layout`], [`map`](mod@map), [`levels`], [`inference`], [`encrypted`], [`client`]. `README.md` beside this file
 //! has the choices.
 
 pub mod activation;
@@ -15,6 +15,7 @@ pub mod encrypted;
 pub mod function;
 pub mod import;
 pub mod inference;
+mod kinks;
 pub mod layout;
 pub mod levels;
 pub mod linear;
