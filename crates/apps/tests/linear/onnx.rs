@@ -5,7 +5,7 @@
 use crate::encrypted::session;
 use limbwise::{
     ckks::{PlaintextForm, Strategy},
-    params::{Insecure, Params, ParamsLiteral, preset},
+    params::{Insecure, Params, ParamsLiteral, presets::preset},
 };
 use limbwise_apps::{
     Program as _,
@@ -25,7 +25,7 @@ const MOST_LEVELS: usize = 110;
 
 /// As many levels as a test takes, on a ring for values of so many numbers.
 fn small(levels: usize, size: usize) -> Result<Params, String> {
-    let log_n = (2 * size).next_power_of_two().ilog2().clamp(8, 11);
+    let log_n = (2 * size).next_power_of_two().ilog2().clamp(10, 11);
     // Five limbs a digit.
     let mut literal = ParamsLiteral::chain(log_n, 50, 40, levels, (50, 5), (levels + 1).div_ceil(5));
     literal.insecure = Some(Insecure { reason: "a small ring for a test".into() });
@@ -59,8 +59,8 @@ fn planned(
     let mut levels = 2;
     loop {
         let program = match Planned::new(&of(levels)?, inference.clone(), network) {
-            Err(NetworkError::Levels { needed, .. }) if levels < needed && needed <= MOST_LEVELS => {
-                levels = needed;
+            Err(NetworkError::Levels { needed, .. }) if levels < MOST_LEVELS && needed <= MOST_LEVELS => {
+                levels = needed.max(levels + 1);
                 continue;
             }
             made => made.map_err(|e| e.to_string())?,
