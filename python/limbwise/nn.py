@@ -10,8 +10,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import importlib.util
+import io
 import os
 import tempfile
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -38,8 +42,8 @@ def compile(
     """Return a network as an encrypted program for so many samples at once.
 
     Args:
-        model: a path of an ONNX file, an ``onnx.ModelProto``, a ``torch.nn.Module`` in evaluation mode, or a fitted
-            linear model or MLP of scikit-learn.
+        model: a path of an ONNX file, an ``onnx.ModelProto``, a ``torch.nn.Module``, which is exported in evaluation mode,
+            or a fitted linear model or MLP of scikit-learn. Its weights may lie in files beside the path.
         sample: samples of the shape that the program will run on: one, or several along the first axis.
         calibrate: other samples, on which the ranges of all values are measured; by default all but the first of
             ``sample``, and then the program runs on one.
@@ -81,11 +85,25 @@ def _onnx_file(model: Any, samples: Numbers, home: Path) -> Path:
         except ImportError as e:
             raise MissingDependency("a torch.nn.Module needs torch and onnx: pip install 'limbwise[nn]'") from e
         one = torch.tensor(samples[:1], dtype=torch.float32)
-        torch.onnx.export(model.eval(), (one,), str(path), opset_version=18, dynamo=False)
+        _export(torch, model, one, path)
     else:
         wanted = "a path, an onnx.ModelProto, a torch.nn.Module or a model of scikit-learn"
         raise ParamsError(f"a model of {type(model).__name__}: wanted {wanted}")
     return path
+
+
+def _export(torch: Any, model: Any, one: Any, path: Path) -> None:
+    """Write a module as ONNX: by PyTorch's exporter of graphs where its package is there, else by the one that traces."""
+    was, captured = model.training, importlib.util.find_spec("onnxscript") is not None
+    try:
+        with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
+            # What it tells are its own packages that are missing, and its progress.
+            warnings.simplefilter("ignore")
+            torch.onnx.export(model.eval(), (one,), str(path), opset_version=18, dynamo=captured)
+    except ImportError as e:
+        raise MissingDependency(f"PyTorch's exporter needs another package: {e}: pip install 'limbwise[nn]'") from e
+    finally:
+        model.train(was)
 
 
 def _of_sklearn(model: Any, samples: Numbers) -> bytes:

@@ -136,10 +136,24 @@ pub(crate) struct Tensor {
     pub(crate) raw: Vec<u8>,
     #[prost(double, repeated, tag = "10")]
     pub(crate) doubles: Vec<f64>,
+    #[prost(uint64, repeated, tag = "11")]
+    pub(crate) unsigned: Vec<u64>,
+    /// Where the numbers lie in another file: its place, an offset, a length.
+    #[prost(message, repeated, tag = "13")]
+    pub(crate) external: Vec<Entry>,
+    /// 1 if they do.
+    #[prost(int32, tag = "14")]
+    pub(crate) place: i32,
 }
 
 /// ONNX's number for 32-bit floats.
 pub(crate) const FLOAT: i32 = 1;
+
+/// Those of floats: of 32, 16 and 64 bits, and of 16 bits with the exponents of 32.
+pub(crate) const FLOATS: [i64; 4] = [1, 10, 11, 16];
+
+/// Those of integers.
+pub(crate) const INTEGERS: [i64; 8] = [2, 3, 4, 5, 6, 7, 12, 13];
 
 impl Node {
     pub(crate) fn attribute(&self, name: &str) -> Option<&Attribute> {
@@ -155,8 +169,11 @@ impl Tensor {
     /// be.
     pub(crate) fn numbers(&self) -> Result<Numbers, (String, &'static str)> {
         let name = &self.name;
+        if self.place != 0 {
+            return Err((format!("{name}, whose numbers lie in another file"), "that file beside this one"));
+        }
         let numbers = self.words().ok_or_else(|| {
-            let wanted = "32-bit floats (1), or doubles, integers and booleans (11, 6, 7, 9)";
+            let wanted = "floats (1, 10, 11, 16), integers (2 to 7, 12, 13) or booleans (9)";
             (format!("{name} of ONNX's type {}", self.kind), wanted)
         })?;
         let sides: Option<Vec<usize>> = self.sides.iter().map(|&side| usize::try_from(side).ok()).collect();
@@ -171,27 +188,84 @@ impl Tensor {
         }
     }
 
+    /// Where its numbers lie, if that is in another file: its place, the first byte, and how many.
+    pub(crate) fn elsewhere(&self) -> Option<(&str, Option<u64>, Option<u64>)> {
+        let entry = |key: &str| self.external.iter().find(|entry| entry.key == key).map(|entry| entry.value.as_str());
+        let number = |key| entry(key).map_or(Some(0), |text| text.parse().ok());
+        (self.place == 1).then(|| (entry("location").unwrap_or(""), number("offset"), number("length")))
+    }
+
     /// Its words as they are kept: in one of the lists, or raw.
     fn words(&self) -> Option<Vec<f64>> {
-        let lists = [self.floats.len(), self.small.len(), self.integers.len(), self.doubles.len()];
+        let lists =
+            [self.floats.len(), self.small.len(), self.integers.len(), self.doubles.len(), self.unsigned.len()];
         let listed = lists.iter().any(|&length| length > 0);
         let raw = &self.raw;
+        let half = |bits: u16| if self.kind == 10 { binary16(bits) } else { f32::from_bits(u32::from(bits) << 16) };
+        let low = |x: &i32| u16::from_le_bytes(first(&x.to_le_bytes()));
         Some(match (self.kind, listed) {
             (1, true) => self.floats.iter().map(|&x| x.into()).collect(),
             (1, false) => raw.chunks_exact(4).map(|b| f64::from(f32::from_le_bytes(first(b)))).collect(),
             (11, true) => self.doubles.clone(),
             (11, false) => raw.chunks_exact(8).map(|b| f64::from_le_bytes(first(b))).collect(),
+            (10 | 16, true) => self.small.iter().map(|x| half(low(x)).into()).collect(),
+            (10 | 16, false) => raw.chunks_exact(2).map(|b| half(u16::from_le_bytes(first(b))).into()).collect(),
             (7, true) => self.integers.iter().map(|&x| x as f64).collect(),
             (7, false) => raw.chunks_exact(8).map(|b| i64::from_le_bytes(first(b)) as f64).collect(),
-            (6 | 9, true) => self.small.iter().map(|&x| x.into()).collect(),
+            (12 | 13, true) => self.unsigned.iter().map(|&x| x as f64).collect(),
+            (12, false) => raw.chunks_exact(4).map(|b| u32::from_le_bytes(first(b)).into()).collect(),
+            (13, false) => raw.chunks_exact(8).map(|b| u64::from_le_bytes(first(b)) as f64).collect(),
+            (2..=6 | 9, true) => self.small.iter().map(|&x| x.into()).collect(),
             (6, false) => raw.chunks_exact(4).map(|b| i32::from_le_bytes(first(b)).into()).collect(),
-            (9, false) => raw.iter().map(|&b| b.into()).collect(),
+            (5, false) => raw.chunks_exact(2).map(|b| i16::from_le_bytes(first(b)).into()).collect(),
+            (4, false) => raw.chunks_exact(2).map(|b| u16::from_le_bytes(first(b)).into()).collect(),
+            (3, false) => raw.iter().map(|&b| i8::from_le_bytes([b]).into()).collect(),
+            (2 | 9, false) => raw.iter().map(|&b| b.into()).collect(),
             _ => return None,
         })
     }
 }
 
+/// A float of 16 bits: five of the exponent, ten of the fraction.
+fn binary16(bits: u16) -> f32 {
+    let (sign, exponent, fraction) = (bits >> 15, i32::from(bits >> 10 & 31), f32::from(bits & 1023));
+    let size = match exponent {
+        0 => fraction * 2f32.powi(-24),
+        31 if fraction > 0.0 => f32::NAN,
+        31 => f32::INFINITY,
+        _ => (1.0 + fraction / 1024.0) * 2f32.powi(exponent - 15),
+    };
+    if sign == 1 { -size } else { size }
+}
+
 /// The bytes of a chunk that has as many.
 fn first<const N: usize>(bytes: &[u8]) -> [u8; N] {
     std::array::from_fn(|at| bytes[at])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_every_width_are_read() {
+        let of = |kind, raw: &[u8], count| {
+            let tensor = Tensor { sides: vec![count], kind, raw: raw.into(), name: "w".into(), ..Tensor::default() };
+            tensor.numbers().map(|(_, numbers)| numbers)
+        };
+        // 1, -2, the largest finite one, the least positive one.
+        let halves = [0x3c00_u16, 0xc000, 0x7bff, 1].map(u16::to_le_bytes).concat();
+        assert_eq!(of(10, &halves, 4).unwrap(), [1.0, -2.0, 65504.0, 2f64.powi(-24)]);
+        assert_eq!(of(16, &0xc040_u16.to_le_bytes(), 1).unwrap(), [-3.0]);
+        assert_eq!(of(3, &[0xff, 2], 2).unwrap(), [-1.0, 2.0]);
+        assert_eq!(of(2, &[0xff, 2], 2).unwrap(), [255.0, 2.0]);
+        assert_eq!(of(5, &(-7_i16).to_le_bytes(), 1).unwrap(), [-7.0]);
+        assert_eq!(of(12, &u32::MAX.to_le_bytes(), 1).unwrap(), [4_294_967_295.0]);
+        let listed = Tensor { sides: vec![1], kind: 10, small: vec![0xbc00], ..Tensor::default() };
+        assert_eq!(listed.numbers().unwrap().1, [-1.0]);
+        assert!(of(10, &0x7c00_u16.to_le_bytes(), 1).unwrap_err().0.contains("inf"));
+        assert!(of(8, &[1], 1).unwrap_err().0.contains("type 8"));
+        let away = Tensor { place: 1, name: "w".into(), ..Tensor::default() };
+        assert!(away.numbers().unwrap_err().0.contains("another file") && away.elsewhere() == Some(("", Some(0), Some(0))));
+    }
 }

@@ -1,10 +1,15 @@
-//! Polynomials in the place of functions, by a wanted error: a series, or for `max(x, 0)` a composed sign.
+//! Polynomials in the place of functions, by a wanted error: a series, for `max(x, 0)` a composed sign, for other kinks both.
 //!
 //! Values are in units: a value x is `middle + half·u` with u in [−1, 1]. A polynomial takes u and gives its function in
 //! units of the function's largest value. Of all polynomials that come within the error the one of least depth is taken,
 //! and of these the one of the least degree.
 
-use super::{NetworkError, function::Expression, minimax::minimax};
+use super::{
+    NetworkError,
+    function::{Expression, Named},
+    kinks::Kinked,
+    minimax::minimax,
+};
 use limbwise::{
     Result,
     ckks::{
@@ -74,6 +79,13 @@ enum Form {
         line: f64,
         rise: f64,
     },
+    Kinked(Kinked),
+    /// `step((u + moved)/width)`: 0 or 1, but where u is nearly `−moved`.
+    Step {
+        step: Composed,
+        moved: f64,
+        width: f64,
+    },
 }
 
 /// A polynomial on [−1, 1].
@@ -104,6 +116,9 @@ impl Activation {
         unit: Unit,
         Wanted { error, sign: choice }: Wanted<'_>,
     ) -> std::result::Result<Self, NetworkError> {
+        if let Some(step) = Self::step(expression, error) {
+            return Ok(step);
+        }
         let f = |u: f64| expression.evaluate(unit.middle + unit.half * u);
         let (from, to) = (unit.middle - unit.half, unit.middle + unit.half);
         let samples: Vec<f64> = (0..=POINTS).map(|at| f(point(at))).collect();
@@ -119,36 +134,55 @@ impl Activation {
             None => Bent::plan(largest, bend, error),
         };
         let sign = sides(&f, &samples).and_then(|sides| Bent::new(sides, largest, plan));
-        let shallow = |fit: &Fit, bent: &Bent| {
-            depth_of(&fit.series) <= bent.step.depth() + 1 + usize::from(bent.rise.abs() < 1.0)
+        let series_depth = series.as_ref().map(|fit| depth_of(&fit.series));
+        let shallower = |depth: usize| choice.is_some() || series_depth.is_none_or(|series| depth < series);
+        let kinked = || {
+            let value = |u: f64| unit.middle + unit.half * u;
+            let of_rest = |rest: &dyn Fn(f64) -> f64, error: f64| {
+                (1..=MOST_DEPTH).find_map(|levels| within(&|u| rest(u), levels, error))
+            };
+            Kinked::new(&g, (expression, &value), error, &of_rest)
         };
         let (form, reached) = match (series, sign) {
-            (Some(fit), Some(bent)) if choice.is_none() && shallow(&fit, &bent) => {
-                (Form::Series(fit.series), fit.error)
-            }
-            (_, Some(bent)) => {
+            (_, Some(bent)) if shallower(bent.depth()) => {
                 let Bent { step, line, rise, half, reached } = bent;
                 let unit = Unit { middle: 0.0, half };
                 return Ok(Self { form: Form::Sign { step, line, rise }, unit, error: reached });
             }
-            (Some(fit), None) => (Form::Series(fit.series), fit.error),
-            (None, None) => {
-                let degree = (1 << MOST_DEPTH) - 1;
-                let reached = Fit::new(g, -1.0, 1.0, degree).error;
-                let (degree, wanted) = (degree as usize, error);
-                let layer = layer.into();
-                return Err(NetworkError::Polynomial { layer, function, from, to, degree, reached, wanted });
-            }
+            (Some(fit), _) => (Form::Series(fit.series), fit.error),
+            (None, _) => match kinked() {
+                Some(kinked) => (Form::Kinked(kinked.clone()), kinked.error),
+                None => {
+                    let degree = (1 << MOST_DEPTH) - 1;
+                    let reached = Fit::new(g, -1.0, 1.0, degree).error;
+                    let (degree, wanted, layer) = (degree as usize, error, layer.into());
+                    return Err(NetworkError::Polynomial { layer, function, from, to, degree, reached, wanted });
+                }
+            },
         };
         // What overshoots stays in the unit.
         let room = 1.0 + reached;
         Ok(Self { form: form.shrunk(room), unit: Unit { middle: 0.0, half: largest * room }, error: reached / room })
     }
 
+    /// Which of two numbers is the greater, from their difference. What differs by less than the error for each unit of the
+    /// range may be neither, but equal ones are told: the step stands beside zero.
+    fn step(expression: &Expression, error: f64) -> Option<Self> {
+        let side = [(Named::Positive, -2.0), (Named::NotNegative, 2.0)];
+        let (_, side) = side.into_iter().find(|(named, _)| *expression == Expression::X.of(*named))?;
+        // Rounding is no difference, however small the error.
+        let gap = (0.5 * error).max(1e-6);
+        let step = Composed::step(&SignPlan::new(gap, error, 4)?);
+        let form = Form::Step { step, moved: side * gap, width: 1.0 + 2.0 * gap };
+        Some(Self { form, unit: Unit { middle: 0.0, half: 1.0 }, error: 0.5 * error })
+    }
+
     pub fn depth(&self) -> usize {
         match &self.form {
             Form::Series(series) => depth_of(series),
-            Form::Sign { step, rise, .. } => step.depth() + 1 + usize::from(rise.abs() < 1.0),
+            Form::Sign { step, rise, .. } => sign_depth(step, *rise),
+            Form::Kinked(kinked) => kinked.depth(),
+            Form::Step { step, .. } => step.depth() + 1,
         }
     }
 
@@ -156,7 +190,8 @@ impl Activation {
     pub fn text(&self) -> String {
         match &self.form {
             Form::Series(series) => format!("degree {}", series.coefficients.len() - 1),
-            Form::Sign { step, .. } => format!("a sign of depth {}", step.depth()),
+            Form::Sign { step, .. } | Form::Step { step, .. } => format!("a sign of depth {}", step.depth()),
+            Form::Kinked(kinked) => kinked.text(),
         }
     }
 
@@ -165,6 +200,8 @@ impl Activation {
         match &self.form {
             Form::Series(series) => series.evaluate(u),
             Form::Sign { step, line, rise } => u * (line + rise * step.evaluate(u)),
+            Form::Kinked(kinked) => kinked.evaluate(u),
+            Form::Step { step, moved, width } => step.evaluate((u + moved) / width),
         }
     }
 
@@ -172,6 +209,11 @@ impl Activation {
     pub fn apply<D: Device>(&self, auto: &Auto<'_, D>, u: &Ciphertext<D>) -> Result<Ciphertext<D>> {
         let value = match &self.form {
             Form::Series(series) => auto.settle(&auto.chebyshev_unit(u, &series.coefficients)?)?,
+            Form::Kinked(kinked) => kinked.apply(auto, u)?,
+            Form::Step { step, moved, width } => {
+                let moved = auto.scale_to(&auto.add_scalar(u, *moved), 1.0 / width, u.level - 1)?.bounded_by(1.0);
+                step.apply(auto, &moved, &|x, _| auto.settle(x))?
+            }
             // The plan of levels has bootstrapped before, where that was needed.
             Form::Sign { step, line, rise } => {
                 let bend = step.times_argument(auto, u, &|x, _| auto.settle(x))?;
@@ -194,9 +236,14 @@ impl Form {
                 let coefficients = series.coefficients.iter().map(|c| c / room).collect();
                 Self::Series(Series { coefficients, ..series })
             }
-            sign @ Self::Sign { .. } => sign,
+            Self::Kinked(kinked) => Self::Kinked(kinked.shrunk(room)),
+            sign @ (Self::Sign { .. } | Self::Step { .. }) => sign,
         }
     }
+}
+
+fn sign_depth(step: &Composed, rise: f64) -> usize {
+    step.depth() + 1 + usize::from(rise.abs() < 1.0)
 }
 
 fn depth_of(series: &Series) -> usize {
@@ -262,6 +309,10 @@ struct Bent {
 }
 
 impl Bent {
+    fn depth(&self) -> usize {
+        sign_depth(&self.step, self.rise)
+    }
+
     /// The sign of least depth within an error for each unit of the largest value.
     fn plan(largest: f64, bend: f64, error: f64) -> Option<SignPlan> {
         // What lies in the gap is wrong by half of it at most, and what lies outside by half of the sign's error.
@@ -313,6 +364,11 @@ mod tests {
         assert!(!SignChoice { degrees: vec![], gap_bits: 6.0 }.is_possible());
     }
 
+    fn hard_swish() -> Expression {
+        let gate = Expression::X.by(Joined::Div, 6.0).by(Joined::Add, 0.5);
+        gate.by(Joined::Max, 0.0).by(Joined::Min, 1.0).with(Joined::Mul, Expression::X)
+    }
+
     #[test]
     fn polynomials_keep_their_error() {
         let gelu = Expression::X.by(Joined::Mul, std::f64::consts::FRAC_1_SQRT_2).of(Named::Erf);
@@ -332,6 +388,9 @@ mod tests {
             (Expression::X.by(Joined::Min, 0.0), Unit { middle: 0.0, half: 3.0 }, 2e-4),
             (Expression::X.of(Named::Reciprocal), shifted, 1e-3),
             (Expression::X.by(Joined::Pow, 3.0), shifted, 1e-6),
+            (Expression::X.by(Joined::Max, -1.0).by(Joined::Min, 0.5), Unit { middle: 0.0, half: 4.0 }, 1e-4),
+            (hard_swish(), Unit { middle: 0.0, half: 8.0 }, 1e-5),
+            (Expression::X.by(Joined::Add, 0.5).of(Named::Abs), Unit { middle: 0.0, half: 1.0 }, 1e-4),
         ] {
             let activation = Activation::new(("a", &expression), unit, asked(error)).unwrap();
             let ends = [-1.0, 1.0].map(|u| expression.evaluate(unit.middle + unit.half * u).abs());
@@ -356,9 +415,12 @@ mod tests {
         assert_eq!((of(&relu, 0.011).text(), of(&relu, 0.011).depth()), ("degree 14".to_owned(), 4));
         assert!(of(&relu, 2e-4).text().contains("sign"));
         let kink = Expression::X.by(Joined::Add, 0.5).of(Named::Abs);
-        let kink = Activation::new(("layer 7", &kink), Unit { middle: 0.0, half: 1.0 }, asked(1e-4));
-        let text = kink.unwrap_err().to_string();
-        assert!(text.contains("layer 7") && text.contains("abs(add(x, 0.5))") && text.contains("255"), "{text}");
+        let kink = Activation::new(("layer 7", &kink), Unit { middle: 0.0, half: 1.0 }, asked(1e-4)).unwrap();
+        assert!(kink.text().contains("1 kink by a sign"), "{}", kink.text());
+        let root = Expression::X.of(Named::Abs).of(Named::Sqrt);
+        let root = Activation::new(("layer 7", &root), Unit { middle: 0.0, half: 1.0 }, asked(1e-4));
+        let text = root.unwrap_err().to_string();
+        assert!(text.contains("layer 7") && text.contains("sqrt(abs(x))") && text.contains("255"), "{text}");
         let log = Activation::new(("l", &Expression::X.of(Named::Log)), Unit { middle: 0.0, half: 1.0 }, asked(1e-2));
         assert!(log.unwrap_err().to_string().contains("no finite value"));
     }

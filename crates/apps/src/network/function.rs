@@ -22,6 +22,10 @@ pub enum Named {
     Reciprocal,
     Sin,
     Cos,
+    /// 1 above zero, 0 elsewhere: for differences that are not nearly zero.
+    Positive,
+    /// 1 from zero on, 0 below: for differences that are zero or not nearly so.
+    NotNegative,
 }
 
 /// Operators on two.
@@ -81,6 +85,8 @@ impl Named {
             Self::Reciprocal => 1.0 / x,
             Self::Sin => x.sin(),
             Self::Cos => x.cos(),
+            Self::Positive => f64::from(u8::from(x > 0.0)),
+            Self::NotNegative => f64::from(u8::from(x >= 0.0)),
         }
     }
 }
@@ -153,6 +159,27 @@ impl Expression {
                 (Joined::Pow, line, [0.0, 1.0]) => Some(line),
                 _ => None,
             },
+        }
+    }
+
+    /// Parts at whose zeros it may have a kink.
+    pub fn bends(&self) -> Vec<Self> {
+        match self {
+            Self::X | Self::Number(_) => Vec::new(),
+            Self::Of(named, inner) => {
+                let mut all = inner.bends();
+                if matches!(named, Named::Relu | Named::Abs) {
+                    all.push((**inner).clone());
+                }
+                all
+            }
+            Self::Both(joined, both) => {
+                let mut all = [both[0].bends(), both[1].bends()].concat();
+                if matches!(joined, Joined::Max | Joined::Min) {
+                    all.push(both[0].clone().with(Joined::Add, both[1].clone().by(Joined::Mul, -1.0)));
+                }
+                all
+            }
         }
     }
 

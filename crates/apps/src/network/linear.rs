@@ -44,6 +44,9 @@ pub struct Axis {
     /// Places outside the side read its nearest position, and not 0.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub nearest: bool,
+    /// The position of each place, where they do not follow a rule; then stride and what stands before count for nothing.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub listed: Vec<usize>,
 }
 
 /// A linear operation from a list of numbers to another. Weights are lists by number.
@@ -140,11 +143,19 @@ impl Window {
 impl Axis {
     /// All of a side, one after another.
     pub fn whole(size: usize, step: usize) -> Self {
-        Self { size, stride: 1, before: 0, side: size, step, nearest: false }
+        Self { size, stride: 1, before: 0, side: size, step, nearest: false, listed: Vec::new() }
+    }
+
+    /// Any positions of a side.
+    pub fn picked(listed: Vec<usize>, side: usize, step: usize) -> Self {
+        Self { size: listed.len(), side, listed, ..Self::whole(0, step) }
     }
 
     /// The element that a place reads, counted from the first.
     fn element(&self, place: usize) -> Option<usize> {
+        if let Some(position) = self.listed.get(place) {
+            return Some(position * self.step);
+        }
         let (position, last) = (place * self.stride, self.side - 1);
         let position = match position.checked_sub(self.before) {
             Some(position) if position <= last => position,
@@ -171,6 +182,9 @@ fn extent(axes: &[Axis]) -> Option<[usize; 2]> {
     let mut all = [1_usize, 0];
     for axis in axes {
         axis.size.checked_mul(axis.stride)?;
+        let listed = &axis.listed;
+        let known = listed.is_empty() || (listed.len() == axis.size && listed.iter().all(|&at| at < axis.side));
+        known.then_some(())?;
         let last = axis.side.checked_sub(1)?.checked_mul(axis.step)?;
         all = [all[0].checked_mul(axis.size)?, all[1].checked_add(last)?];
     }
@@ -369,12 +383,12 @@ mod tests {
     #[test]
     fn views_move_repeat_and_fill() {
         // The transpose of 2×3, padded with a row of zeros before.
-        let rows = Axis { size: 4, stride: 1, before: 1, side: 3, step: 1, nearest: false };
+        let rows = Axis { before: 1, side: 3, ..Axis::whole(4, 1) };
         let view = Linear::View { axes: vec![rows, Axis::whole(2, 3)], offset: 0, inputs: 6 };
         assert_eq!(view.sizes(&[]), Some([6, 8]));
         let x: Vec<f64> = (1..=6).map(f64::from).collect();
         assert_eq!(apply(&[view], &[], 8, &x), [0.0, 0.0, 1.0, 4.0, 2.0, 5.0, 3.0, 6.0]);
-        let edge = Axis { size: 4, stride: 1, before: 1, side: 2, step: 1, nearest: true };
+        let edge = Axis { before: 1, side: 2, nearest: true, ..Axis::whole(4, 1) };
         assert_eq!(
             apply(&[Linear::View { axes: vec![edge], offset: 0, inputs: 2 }], &[], 4, &[8.0, 9.0]),
             [8.0, 8.0, 9.0, 9.0]

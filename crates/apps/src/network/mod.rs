@@ -5,8 +5,8 @@
 //! Stays out: rotation and bootstrapping of ciphertexts (`limbwise`), the choice of a configuration (`runtime`).
 //!
 //! Read in this order: [`linear`], [`function`], [`skeleton`] (a network), [`import`] (from a file), [`calibration`],
-//! [`activation`] (polynomials), [`layout`], [`map`](mod@map), [`levels`], [`inference`], [`encrypted`], `course`,
-//! [`client`]. `README.md` beside this file has the choices.
+//! [`activation`] (polynomials, with `kinks` and `minimax`), [`layout`], [`map`](mod@map), [`levels`], [`inference`],
+//! [`encrypted`], `course`, [`client`]. `README.md` beside this file has the choices.
 
 pub mod activation;
 pub mod calibration;
@@ -16,6 +16,7 @@ pub mod encrypted;
 pub mod function;
 pub mod import;
 pub mod inference;
+mod kinks;
 pub mod layout;
 pub mod levels;
 pub mod linear;

@@ -87,6 +87,8 @@ pub(super) struct Builder {
     weights: Vec<Vec<f64>>,
     /// The name of the layer at work.
     pub(super) layer: String,
+    /// Whether the data of the node at work are integers.
+    pub(super) whole: bool,
     /// Elements of constants that were computed.
     computed: usize,
 }
@@ -287,6 +289,9 @@ impl Builder {
 
     /// An output of the network.
     pub(super) fn output(&mut self, tensor: &Tensor) -> Taken<usize> {
+        if let Some(numbers) = tensor.numbers().cloned() {
+            return self.known(tensor.shape.clone(), numbers);
+        }
         let of = self.value(tensor)?;
         if self.values[of].shape == tensor.shape && self.values[of].operation != Operation::Input {
             return Ok(of);
@@ -294,6 +299,15 @@ impl Builder {
         // Another shape of a value, or an input as it is: told under its own name.
         let terms = vec![Term { of, chain: Vec::new() }];
         Ok(self.push(tensor.shape.clone(), Operation::Affine { terms, bias: None }))
+    }
+
+    /// An output that no input changes: a map that reads nothing, and a bias.
+    fn known(&mut self, shape: Vec<usize>, numbers: Vec<f64>) -> Taken<usize> {
+        let Some(inputs) = self.values.first().map(Value::size) else { return refuse("no input", "one") };
+        let nowhere = Axis { before: numbers.len(), side: 1, ..Axis::whole(numbers.len(), 1) };
+        let chain = vec![Linear::View { axes: vec![nowhere], offset: 0, inputs }];
+        let bias = Some(self.weight(numbers));
+        Ok(self.push(shape, Operation::Affine { terms: vec![Term { of: 0, chain }], bias }))
     }
 
     /// The network of what its outputs need.

@@ -10,6 +10,7 @@
 
 mod builder;
 mod composed;
+mod external;
 mod operators;
 mod pointwise;
 mod shapes;
@@ -81,28 +82,36 @@ pub fn load_with_metadata(path: &Path) -> Result<(Network, Vec<(String, String)>
     let mut bytes = Vec::new();
     let read = file.take(MOST_BYTES).read_to_end(&mut bytes);
     read.map_err(|source| DataError::Io { path: path.to_owned(), source })?;
-    parsed(&bytes, &shown)
+    let mut model = decoded(&bytes, &shown)?;
+    drop(bytes);
+    external::fetch(&mut model, path.parent().unwrap_or(Path::new("")))?;
+    of_model(model, &shown)
 }
 
-/// A network from the bytes of a file; errors name the path.
+/// A network from the bytes of a file, whose weights are all inside; errors name the path.
 ///
 /// # Errors
 /// As [`load`].
 pub fn parse(bytes: &[u8], path: &str) -> Result<Network, ImportError> {
-    Ok(parsed(bytes, path)?.0)
+    Ok(of_model(decoded(bytes, path)?, path)?.0)
 }
 
-fn parsed(bytes: &[u8], path: &str) -> Result<(Network, Vec<(String, String)>), ImportError> {
+const WANTED: &str = "an ONNX file with the graph of a network";
+
+fn decoded(bytes: &[u8], path: &str) -> Result<onnx::Model, ImportError> {
+    let wrong = |e: prost::DecodeError| ImportError::File { path: path.into(), got: e.to_string(), wanted: WANTED };
+    onnx::Model::decode(bytes).map_err(wrong)
+}
+
+fn of_model(model: onnx::Model, path: &str) -> Result<(Network, Vec<(String, String)>), ImportError> {
     let file = |got: String, wanted| ImportError::File { path: path.into(), got, wanted };
-    let wanted = "an ONNX file with the graph of a network";
-    let model = onnx::Model::decode(bytes).map_err(|e| file(e.to_string(), wanted))?;
     let own = model.operator_sets.iter().find(|set| ["", "ai.onnx"].contains(&&*set.domain));
     let version = own.map_or(0, |set| set.version);
     if version < OLDEST {
         let got = format!("operators of version {version}");
         return Err(file(got, "version 13 or later (onnx.version_converter makes it)"));
     }
-    let graph = model.graph.ok_or_else(|| file("no graph".into(), wanted))?;
+    let graph = model.graph.ok_or_else(|| file("no graph".into(), WANTED))?;
     if graph.nodes.len() > MOST_NODES {
         return Err(file(format!("{} nodes", graph.nodes.len()), "at most 16384"));
     }
@@ -117,6 +126,8 @@ struct Importer<'g> {
     /// How often a tensor is read by nodes that anything comes of.
     uses: HashMap<&'g str, usize>,
     needed: HashSet<&'g str>,
+    /// Tensors of integers that are encrypted.
+    whole: HashSet<String>,
     version: i64,
 }
 
@@ -136,7 +147,7 @@ impl<'g> Importer<'g> {
                 }
             }
         }
-        Self { builder: Builder::default(), tensors: HashMap::new(), constants, uses, needed, version }
+        Self { builder: Builder::default(), tensors: HashMap::new(), constants, uses, needed, whole: HashSet::new(), version }
     }
 
     fn network(mut self, graph: &'g onnx::Graph) -> Result<Network, ImportError> {
@@ -169,9 +180,14 @@ impl<'g> Importer<'g> {
     /// An input of known sides, but for the first, which counts samples if it is not known.
     fn input(&mut self, input: &onnx::ValueInfo) -> Taken<Tensor> {
         let tensor = input.kind.as_ref().and_then(|kind| kind.tensor.as_ref());
-        let Some(tensor) = tensor.filter(|tensor| [1, 10, 11].contains(&tensor.kind)) else {
-            return refuse("an input that is no tensor of floats", "a network of 32-bit floats");
+        let is = |kinds: &[i64], tensor: &onnx::TensorType| kinds.contains(&tensor.kind.into());
+        let numbers = |tensor: &&onnx::TensorType| is(&onnx::FLOATS, tensor) || is(&onnx::INTEGERS, tensor);
+        let Some(tensor) = tensor.filter(numbers) else {
+            return refuse("an input that is no tensor of numbers", "floats, or integers");
         };
+        if is(&onnx::INTEGERS, tensor) {
+            self.whole.insert(input.name.clone());
+        }
         let sides = tensor.shape.as_ref().map_or(&[][..], |shape| &shape.sides);
         let side = |(at, side): (usize, &onnx::Side)| match side.value {
             Some(value) if value > 0 => usize::try_from(value).ok(),
@@ -194,10 +210,16 @@ impl<'g> Importer<'g> {
         self.builder.layer = named.clone();
         let at = |r: Refused| layer(&named, &node.operator, r);
         let inputs = node.inputs.iter().map(|name| self.tensor(name)).collect::<Taken<Vec<_>>>().map_err(at)?;
+        self.builder.whole = node.inputs.iter().any(|name| self.whole.contains(name));
         let made = operators::apply(&mut self.builder, node, &inputs, self.version).map_err(at)?;
+        let to_floats = || onnx::FLOATS.contains(&node.attribute("to").map_or(1, |to| to.int));
+        let whole = self.builder.whole && !(node.operator == "Cast" && to_floats());
         for (mut tensor, name) in made.into_iter().zip(&node.outputs) {
             if tensor.layer.is_empty() {
                 tensor.layer = named.as_str().into();
+            }
+            if whole && tensor.numbers().is_none() {
+                self.whole.insert(name.clone());
             }
             let often = self.uses.get(name.as_str()).is_some_and(|&count| count > 1);
             let tensor = if often { self.builder.shared(tensor).map_err(at)? } else { tensor };

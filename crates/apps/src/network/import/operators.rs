@@ -69,6 +69,9 @@ pub(super) fn apply(b: &mut Builder, node: &onnx::Node, inputs: &[Option<Tensor>
     if !["", "ai.onnx"].contains(&&*node.domain) {
         return refuse(format!("an operator of {}", node.domain), KNOWN);
     }
+    if b.whole && ["Div", "ReduceMean", "Mean", "AveragePool", "GlobalAveragePool"].contains(&&*node.operator) {
+        return refuse("quotients of integers, which are rounded", "a Cast to floats before it");
+    }
     let x = || needed(inputs, 0);
     let one = match &*node.operator {
         "Conv" => windows::convolution(b, attributes, inputs)?,
@@ -77,7 +80,12 @@ pub(super) fn apply(b: &mut Builder, node: &onnx::Node, inputs: &[Option<Tensor>
         "BatchNormalization" => windows::batch_norm(b, attributes, inputs)?,
         "AveragePool" => windows::average_pool(b, attributes, x()?)?,
         "GlobalAveragePool" => shapes::global_mean(b, x()?)?,
-        "MaxPool" => composed::max_pool(b, attributes, x()?)?,
+        "MaxPool" => return composed::max_pool(b, attributes, x()?),
+        "ArgMax" => composed::arg_max(b, attributes, x()?)?,
+        "ArgMin" => {
+            let negated = b.negated(x()?)?;
+            composed::arg_max(b, attributes, &negated)?
+        }
         "GlobalMaxPool" => composed::global_max(b, x()?)?,
         "Softmax" => composed::softmax(b, attributes, x()?)?,
         "LayerNormalization" => return composed::layer_norm(b, attributes, inputs),
@@ -96,9 +104,34 @@ pub(super) fn apply(b: &mut Builder, node: &onnx::Node, inputs: &[Option<Tensor>
         "PRelu" => pointwise::parametric_relu(b, x()?, needed(inputs, 1)?)?,
         "Clip" => pointwise::clipped(b, attributes, inputs)?,
         "Split" => return shapes::split(b, attributes, inputs),
+        "Dropout" => return dropout(inputs),
         _ => return rest(b, node, inputs, version),
     };
     Ok(vec![one])
+}
+
+/// Nothing, and a mask of ones: in evaluation mode all are kept.
+fn dropout(inputs: &[Option<Tensor>]) -> Taken<Vec<Tensor>> {
+    let x = needed(inputs, 0)?;
+    let number = |at: usize| inputs.get(at).and_then(Option::as_ref).and_then(Tensor::number);
+    if number(2).is_some_and(|training| training != 0.0) && number(1) != Some(0.0) {
+        return refuse("training mode", "a network in evaluation mode");
+    }
+    Ok(vec![x.clone(), Tensor::constant(x.shape.clone(), vec![1.0; x.size()])])
+}
+
+/// Numbers as those of another type: floats stay what they are, constants are rounded.
+fn cast(b: &Builder, attributes: Attributes<'_>, x: &Tensor) -> Taken<Tensor> {
+    let to = attributes.int("to", 1);
+    match x.numbers() {
+        _ if onnx::FLOATS.contains(&to) => Ok(x.clone()),
+        Some(numbers) if to == 9 => {
+            Ok(Tensor::constant(x.shape.clone(), numbers.iter().map(|&x| f64::from(u8::from(x != 0.0))).collect()))
+        }
+        Some(numbers) => Ok(Tensor::constant(x.shape.clone(), numbers.iter().map(|x| x.trunc()).collect())),
+        None if b.whole && to != 9 => Ok(x.clone()),
+        None => refuse("a cast that rounds encrypted numbers", "floats throughout"),
+    }
 }
 
 /// Operators that move values, and functions of one number.
@@ -106,11 +139,8 @@ fn rest(b: &mut Builder, node: &onnx::Node, inputs: &[Option<Tensor>], version: 
     let attributes = Attributes(node);
     let x = || needed(inputs, 0);
     let one = match &*node.operator {
-        "Identity" | "Cast" | "CastLike" => x()?.clone(),
-        "Dropout" => match inputs.get(2).and_then(Option::as_ref).and_then(Tensor::number) {
-            Some(training) if training != 0.0 => return refuse("training mode", "a network in evaluation mode"),
-            _ => x()?.clone(),
-        },
+        "Identity" | "CastLike" => x()?.clone(),
+        "Cast" => cast(b, attributes, x()?)?,
         "Constant" => shapes::constant(node)?,
         "ConstantOfShape" => shapes::constant_of_shape(node, inputs)?,
         "Shape" => shapes::shape_of(attributes, x()?),
@@ -135,9 +165,9 @@ fn rest(b: &mut Builder, node: &onnx::Node, inputs: &[Option<Tensor>], version: 
             let inputs = [&[Some(square)], inputs.get(1..).unwrap_or(&[])].concat();
             shapes::reduced(b, attributes, &inputs, shapes::Reduction::Sum)?
         }
-        "ArgMax" | "ArgMin" | "TopK" => {
+        "TopK" => {
             return refuse(
-                "an index as the result",
+                "indices as the result",
                 "the scores themselves: the client takes the largest after decryption",
             );
         }

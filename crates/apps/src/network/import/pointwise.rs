@@ -4,7 +4,7 @@ use super::{
     Taken,
     builder::{Builder, Form, Tensor, joined_shape},
     operators::{Attributes, needed},
-    refuse,
+    refuse, shapes,
 };
 use crate::network::function::{Expression, Joined, Named};
 
@@ -167,8 +167,43 @@ fn of_tensors(b: &mut Builder, how: Joined, left: &Tensor, right: &Tensor) -> Ta
             let less = b.negated(&less)?;
             b.added(left, &less)
         }
-        Joined::Pow => refuse("exponents that are not one public number", "a constant exponent"),
+        Joined::Pow => powers(b, left, right),
     }
+}
+
+/// Exponents of one operator that differ.
+const MOST_EXPONENTS: usize = 64;
+
+/// Each number to an exponent of its own: those with one exponent are a value.
+fn powers(b: &mut Builder, x: &Tensor, exponents: &Tensor) -> Taken<Tensor> {
+    let (None, Some(numbers)) = (x.numbers(), exponents.numbers()) else {
+        return refuse("exponents that are encrypted", "constant exponents");
+    };
+    let mut groups: Vec<(f64, Vec<usize>)> = Vec::new();
+    for (at, &exponent) in numbers.iter().enumerate() {
+        match groups.iter_mut().find(|(other, _)| other.to_bits() == exponent.to_bits()) {
+            Some((_, places)) => places.push(at),
+            None => groups.push((exponent, vec![at])),
+        }
+        if groups.len() > MOST_EXPONENTS {
+            return refuse(format!("more than {MOST_EXPONENTS} different exponents"), "fewer, or one public number");
+        }
+    }
+    let layer = b.layer.clone();
+    let flat = b.shared(x.reshaped(vec![x.size()]))?;
+    let (mut parts, mut back) = (Vec::new(), vec![0; x.size()]);
+    let mut first = 0;
+    for (exponent, places) in groups {
+        places.iter().zip(first..).for_each(|(&place, at)| back[place] = at);
+        first += places.len();
+        let own = shapes::picked(b, &flat, 0, places)?;
+        b.layer = format!("{layer} (to the power of {exponent})");
+        let power = function(b, &own, &Expression::X.by(Joined::Pow, exponent))?;
+        parts.push(b.shared(power)?);
+    }
+    b.layer = layer;
+    let joined = shapes::beside(b, &parts.iter().collect::<Vec<_>>(), 0)?;
+    Ok(shapes::picked(b, &joined, 0, back)?.reshaped(x.shape.clone()))
 }
 
 /// `max(left − right, 0)`.

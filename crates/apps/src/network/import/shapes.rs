@@ -8,13 +8,16 @@ use super::{
     refuse,
 };
 use crate::{
-    network::linear::{Axis, Linear},
+    network::{
+        function::Joined,
+        linear::{Axis, Linear},
+    },
     onnx,
 };
 use std::sync::Arc;
 
 /// Elements between neighbors of each side.
-fn strides(shape: &[usize]) -> Vec<usize> {
+pub(super) fn strides(shape: &[usize]) -> Vec<usize> {
     let mut all = vec![1; shape.len()];
     for at in (1..shape.len()).rev() {
         all[at - 1] = all[at] * shape[at];
@@ -142,10 +145,26 @@ pub(super) fn expanded(b: &mut Builder, inputs: &[Option<Tensor>]) -> Taken<Tens
 }
 
 /// One axis of a tensor in another place: all others as they are.
-fn along(x: &Tensor, at: usize, made: Axis) -> Vec<Axis> {
+pub(super) fn along(x: &Tensor, at: usize, made: Axis) -> Vec<Axis> {
     let steps = strides(&x.shape);
     let whole = |axis: usize| Axis::whole(x.shape[axis], steps[axis]);
     (0..x.shape.len()).map(|axis| if axis == at { made.clone() } else { whole(axis) }).collect()
+}
+
+/// Where the places of a padded side come from.
+fn pad_positions(mode: &str, before: i64, size: usize, side: usize) -> Taken<Vec<usize>> {
+    let n = i64::try_from(side).unwrap_or(i64::MAX);
+    let position = |place: i64| {
+        let at = place - before;
+        match mode {
+            "edge" => at.clamp(0, n - 1),
+            "wrap" => at.rem_euclid(n),
+            // There and back again, without the ends twice.
+            _ if n == 1 => 0,
+            _ => (n - 1) - ((n - 1) - at.rem_euclid(2 * (n - 1))).abs(),
+        }
+    };
+    (0..).take(size).map(|place| usize::try_from(position(place)).or_else(|_| refuse("pads", "smaller ones"))).collect()
 }
 
 pub(super) fn padded(b: &mut Builder, attributes: Attributes<'_>, inputs: &[Option<Tensor>]) -> Taken<Tensor> {
@@ -155,45 +174,45 @@ pub(super) fn padded(b: &mut Builder, attributes: Attributes<'_>, inputs: &[Opti
         Some(axes) => axes.iter().map(|&at| axis(at, x.shape.len())).collect::<Taken<_>>()?,
         None => (0..x.shape.len()).collect(),
     };
-    let nearest = match attributes.text("mode") {
-        "" | "constant" => false,
-        "edge" => true,
-        other => return refuse(format!("padding by {other}"), "constant or edge"),
+    let mode = match attributes.text("mode") {
+        "" => "constant",
+        mode @ ("constant" | "edge" | "reflect" | "wrap") => mode,
+        other => return refuse(format!("padding by {other}"), "constant, edge, reflect or wrap"),
     };
     let value = match inputs.get(2) {
-        Some(Some(tensor)) => tensor.number().map_or_else(|| refuse("a value that is no constant", "a number"), Ok)?,
+        Some(Some(tensor)) if mode == "constant" => {
+            tensor.number().map_or_else(|| refuse("a value that is no constant", "a number"), Ok)?
+        }
         _ => 0.0,
     };
-    if pads.len() != 2 * axes.len() || pads.iter().any(|&p| !(0..1 << 20).contains(&p)) {
-        return refuse(format!("pads of {pads:?}"), "two for each axis, none negative");
+    if pads.len() != 2 * axes.len() || pads.iter().any(|&p| p.abs() >= 1 << 20) {
+        return refuse(format!("pads of {pads:?}"), "two for each axis, of less than 2^20");
     }
     // Zeros around what is moved by the value, and moved back.
-    let mut made = if value == 0.0 {
-        x.clone()
-    } else {
-        super::pointwise::subtracted(b, x, &Tensor::constant(vec![], vec![value]))?
-    };
+    let moved = Tensor::constant(vec![], vec![value]);
+    let mut made = if value == 0.0 { x.clone() } else { super::pointwise::subtracted(b, x, &moved)? };
     for (which, &at) in axes.iter().enumerate() {
-        let pad = |which: usize| usize::try_from(pads[which]).unwrap_or(0);
-        let (before, after, side) = (pad(which), pad(which + axes.len()), made.shape[at]);
-        if before + after > 0 {
-            let step = strides(&made.shape)[at];
-            let axis = Axis { size: before + side + after, stride: 1, before, side, step, nearest };
-            let (mut shape, axes) = (made.shape.clone(), along(&made, at, axis));
-            shape[at] = before + side + after;
-            made = b.linear(&made, Linear::View { axes, offset: 0, inputs: made.size() }, shape)?;
+        let (before, after, side) = (pads[which], pads[which + axes.len()], made.shape[at]);
+        if before == 0 && after == 0 {
+            continue;
         }
+        let size = i64::try_from(side).unwrap_or(0) + before + after;
+        let Some(size) = usize::try_from(size).ok().filter(|&size| size > 0) else {
+            return refuse(format!("pads of {pads:?} for {:?}", x.shape), "something that is left");
+        };
+        let step = strides(&made.shape)[at];
+        let (axis, offset) = if mode == "constant" {
+            let cut = usize::try_from(-before).unwrap_or(0);
+            let before = usize::try_from(before).unwrap_or(0);
+            (Axis { before, side: side.saturating_sub(cut).max(1), ..Axis::whole(size, step) }, cut * step)
+        } else {
+            (Axis::picked(pad_positions(mode, before, size, side)?, side, step), 0)
+        };
+        let (mut shape, axes) = (made.shape.clone(), along(&made, at, axis));
+        shape[at] = size;
+        made = b.linear(&made, Linear::View { axes, offset, inputs: made.size() }, shape)?;
     }
-    if value == 0.0 {
-        Ok(made)
-    } else {
-        super::pointwise::joined(
-            b,
-            crate::network::function::Joined::Add,
-            &made,
-            &Tensor::constant(vec![], vec![value]),
-        )
-    }
+    if value == 0.0 { Ok(made) } else { super::pointwise::joined(b, Joined::Add, &made, &moved) }
 }
 
 /// Every `step`th of `count` places of an axis.
@@ -217,16 +236,22 @@ pub(super) fn sliced(b: &mut Builder, inputs: &[Option<Tensor>]) -> Taken<Tensor
     for (which, &at) in axes.iter().enumerate() {
         let at = axis(at, made.shape.len())?;
         let side = i64::try_from(made.shape[at]).unwrap_or(i64::MAX);
-        let place = |n: i64| if n < 0 { n + side } else { n }.clamp(0, side);
+        let step = steps[which];
+        // Backwards the first place is the last one at most, and the end may stand before the first.
+        let [least, most] = if step < 0 { [-1, side - 1] } else { [0, side] };
+        let place = |n: i64| if n < 0 { n + side } else { n }.clamp(least, most);
         let (from, to) = (place(starts[which]), place(ends[which]));
-        let (Ok(step @ 1..), true) = (usize::try_from(steps[which]), from < to) else {
-            return refuse(
-                format!("places {from} to {to} in steps of {}", steps[which]),
-                "one place at least, steps forward",
-            );
+        let every = usize::try_from(step.unsigned_abs()).unwrap_or(usize::MAX);
+        let listed: Vec<usize> = if step < 0 {
+            (to + 1..=from).rev().step_by(every).filter_map(|at| usize::try_from(at).ok()).collect()
+        } else {
+            (from..to).step_by(every.max(1)).filter_map(|at| usize::try_from(at).ok()).collect()
         };
-        let size = |n: i64| usize::try_from(n).unwrap_or(0);
-        made = cut(b, &made, at, [size(from), step, size(to - from).div_ceil(step)])?;
+        match (&listed[..], step) {
+            ([], _) | (_, 0) => return refuse(format!("places {from} to {to} in steps of {step}"), "one place at least"),
+            ([first, ..], 1..) => made = cut(b, &made, at, [*first, every, listed.len()])?,
+            _ => made = picked(b, &made, at, listed)?,
+        }
     }
     Ok(made)
 }
@@ -249,6 +274,14 @@ pub(super) fn split(b: &mut Builder, attributes: Attributes<'_>, inputs: &[Optio
     Ok(all)
 }
 
+/// Any places of an axis.
+pub(super) fn picked(b: &mut Builder, x: &Tensor, at: usize, listed: Vec<usize>) -> Taken<Tensor> {
+    let (mut shape, side, step) = (x.shape.clone(), x.shape[at], strides(&x.shape)[at]);
+    shape[at] = listed.len();
+    let axes = along(x, at, Axis::picked(listed, side, step));
+    b.linear(x, Linear::View { axes, offset: 0, inputs: x.size() }, shape)
+}
+
 pub(super) fn gathered(b: &mut Builder, attributes: Attributes<'_>, inputs: &[Option<Tensor>]) -> Taken<Tensor> {
     let (x, indices) = (needed(inputs, 0)?, needed(inputs, 1)?);
     let at = axis(attributes.int("axis", 0), x.shape.len())?;
@@ -260,19 +293,13 @@ pub(super) fn gathered(b: &mut Builder, attributes: Attributes<'_>, inputs: &[Op
     };
     let even = step.filter(|step| places.windows(2).all(|pair| pair[1].checked_sub(pair[0]) == Some(*step)));
     let shape = [&x.shape[..at], &indices.shape[..], &x.shape[at + 1..]].concat();
-    if let (Some(step), Some(&first)) = (even, places.first()) {
-        return Ok(cut(b, x, at, [first, step, places.len()])?.reshaped(shape));
-    }
-    if !(1..=MOST_PLACES).contains(&places.len()) {
-        return refuse(format!("{} places", places.len()), "places at equal distances, or at most 256");
-    }
-    let x = b.shared(x.clone())?;
-    let parts = places.iter().map(|&place| cut(b, &x, at, [place, 1, 1])).collect::<Taken<Vec<_>>>()?;
-    Ok(beside(b, &parts.iter().collect::<Vec<_>>(), at)?.reshaped(shape))
+    let made = match (even, places.first()) {
+        (Some(step), Some(&first)) => cut(b, x, at, [first, step, places.len()])?,
+        (_, Some(_)) => picked(b, x, at, places)?,
+        (_, None) => return refuse("no places", "one at least"),
+    };
+    Ok(made.reshaped(shape))
 }
-
-/// Places that are gathered one by one.
-const MOST_PLACES: usize = 256;
 
 pub(super) fn concatenated(b: &mut Builder, attributes: Attributes<'_>, inputs: &[Option<Tensor>]) -> Taken<Tensor> {
     let first = needed(inputs, 0)?;
@@ -292,12 +319,12 @@ pub(super) fn concatenated(b: &mut Builder, attributes: Attributes<'_>, inputs: 
 }
 
 /// Tensors one behind another along an axis.
-fn beside(b: &mut Builder, parts: &[&Tensor], at: usize) -> Taken<Tensor> {
+pub(super) fn beside(b: &mut Builder, parts: &[&Tensor], at: usize) -> Taken<Tensor> {
     let all = parts.iter().map(|tensor| tensor.shape[at]).sum();
     let (mut before, mut sum) = (0, None);
     for &tensor in parts {
         let (side, step) = (tensor.shape[at], strides(&tensor.shape)[at]);
-        let axis = Axis { size: all, stride: 1, before, side, step, nearest: false };
+        let axis = Axis { before, side, ..Axis::whole(all, step) };
         let (mut shape, axes) = (tensor.shape.clone(), along(tensor, at, axis));
         shape[at] = all;
         let part = b.linear(tensor, Linear::View { axes, offset: 0, inputs: tensor.size() }, shape)?;

@@ -171,7 +171,9 @@ fn what_cannot_be_run_is_refused_by_its_layer() {
     assert!(nan.refused().contains("NaN in w"));
     let both = Writer::new(&[2, 2]).node("Relu", &["x"], "a", vec![]).node("MatMul", &["x", "a"], "y", vec![]);
     assert!(both.refused().contains("product of two encrypted tensors"));
-    assert!(Writer::new(&[1, 3]).node("ArgMax", &["x"], "y", vec![]).refused().contains("after decryption"));
+    assert!(Writer::new(&[1, 3]).node("TopK", &["x"], "y", vec![]).refused().contains("after decryption"));
+    let many = Writer::new(&[1, 100]).node("ArgMax", &["x"], "y", vec![int("axis", 1)]).refused();
+    assert!(many.contains("the greatest of 100 numbers") && many.contains("after decryption"), "{many}");
     let huge = Writer::new(&[1, 3]).whole("s", &[1 << 40, 3]).node("Expand", &["x", "s"], "y", vec![]);
     assert!(huge.refused().contains("2^24"));
     let conv = Writer::new(&[1, 1, 2, 2]).floats("k", &[1, 1, 3, 3], &[0.0; 9]).node("Conv", &["x", "k"], "y", vec![]);
@@ -180,8 +182,103 @@ fn what_cannot_be_run_is_refused_by_its_layer() {
     assert!(old.contains("operators of version 12; wanted version 13"), "{old}");
     assert!(Writer::new(&[1, 3]).node("Relu", &["z"], "y", vec![]).refused().contains("which nothing before makes"));
     assert!(Writer::new(&[1, 3]).refused().contains("no node makes it"));
-    let constant = Writer::new(&[1, 3]).floats("c", &[3], &[1.0; 3]).node("Relu", &["c"], "y", vec![]);
-    assert!(constant.refused().contains("a constant in the place of data"));
+    let constant = Writer::new(&[1, 3]).floats("c", &[3], &[-1., 0., 2.]).node("Relu", &["c"], "y", vec![]);
+    assert_eq!(outputs(&constant.read().unwrap(), &[9.0; 3]), [0.0, 0.0, 2.0], "no input changes it");
+    let rounded = Writer::new(&[1, 3]).node("Cast", &["x"], "y", vec![int("to", 7)]).refused();
+    assert!(rounded.contains("a cast that rounds"), "{rounded}");
+}
+
+#[test]
+fn windows_have_one_to_three_sides() {
+    let filter: Vec<f32> = (0..8).map(|i| i as f32 - 3.0).collect();
+    let conv = Writer::new(&[1, 1, 3, 3, 2])
+        .floats("k", &[1, 1, 2, 2, 2], &filter)
+        .node("Conv", &["x", "k"], "y", vec![ints("pads", &[1, 0, 0, 0, 0, 0]), ints("strides", &[2, 1, 1])])
+        .read()
+        .unwrap();
+    let x: Vec<f64> = (0..18).map(|i| f64::from(i * 5 % 7) - 2.0).collect();
+    let got = outputs(&conv, &x);
+    assert_eq!(conv.skeleton.values[1].shape, [1, 1, 2, 2, 1]);
+    for (at, value) in got.iter().enumerate() {
+        let (z, y) = (at / 2, at % 2);
+        let mut sum = 0.0;
+        for (tap, weight) in filter.iter().enumerate() {
+            let (dz, dy, dx) = (tap / 4, tap / 2 % 2, tap % 2);
+            if let Some(plane) = (2 * z + dz).checked_sub(1).filter(|&plane| plane < 3) {
+                sum += f64::from(*weight) * x[(plane * 3 + y + dy) * 2 + dx];
+            }
+        }
+        assert!((value - sum).abs() < 1e-9, "{at}: {value} {sum}");
+    }
+    // Dilated windows that reach outside take what they have inside.
+    let kernel = || vec![ints("kernel_shape", &[2]), ints("dilations", &[2]), ints("pads", &[1, 1])];
+    let pool = Writer::new(&[1, 1, 4]).node("MaxPool", &["x"], "y", kernel()).read().unwrap();
+    assert_eq!(outputs(&pool, &[1., 9., 2., 3.]), [9., 2., 9., 2.]);
+    let mean = Writer::new(&[1, 1, 4]).node("AveragePool", &["x"], "y", kernel()).read().unwrap();
+    assert_eq!(outputs(&mean, &[1., 9., 2., 3.]), [9., 1.5, 6., 2.]);
+}
+
+#[test]
+fn places_of_the_greatest_are_found() {
+    let of = |x: &[f64], attributes| {
+        let sides = [2, i64::try_from(x.len() / 2).unwrap()];
+        outputs(&Writer::new(&sides).node("ArgMax", &["x"], "y", attributes).read().unwrap(), x)
+    };
+    let last = |which| vec![int("axis", 1), int("select_last_index", which)];
+    let x = [3., 1., 3., -1., -5., -2., -1., -1.];
+    assert_eq!(of(&x, last(0)), [0., 2.]);
+    assert_eq!(of(&x, last(1)), [2., 3.]);
+    assert_eq!(of(&x, vec![]), [0., 0., 0., 0.]);
+}
+
+#[test]
+fn integers_are_numbers_until_they_are_rounded() {
+    let whole = |writer: Writer| {
+        let mut writer = writer;
+        writer.0.inputs[0].kind.as_mut().unwrap().tensor.as_mut().unwrap().kind = 2;
+        writer
+    };
+    let image = Writer::new(&[1, 4])
+        .floats("scale", &[], &[255.0])
+        .node("Cast", &["x"], "f", vec![int("to", 1)])
+        .node("Div", &["f", "scale"], "y", vec![]);
+    let got = outputs(&whole(image).read().unwrap(), &[0., 51., 102., 255.]);
+    assert!(close(&got, &[0.0, 0.2, 0.4, 1.0]), "{got:?}");
+    let divided = Writer::new(&[1, 4]).whole("two", &[2]).node("Div", &["x", "two"], "y", vec![]);
+    assert!(whole(divided).refused().contains("a Cast to floats"));
+}
+
+#[test]
+fn weights_beside_the_model_are_read_and_nothing_else_is() {
+    let folder = std::env::temp_dir().join(format!("limbwise-external-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("net.data"), [1f32, 2., 3., 4.].map(f32::to_le_bytes).concat()).unwrap();
+    let model = |location: &str, offset: &str| {
+        let mut writer = Writer::new(&[1, 2]).floats("w", &[2], &[]).node("Mul", &["x", "w"], "y", vec![]);
+        let entry = |key: &str, value: &str| crate::onnx::Entry { key: key.into(), value: value.into() };
+        let weights = &mut writer.0.initializers[0];
+        weights.place = 1;
+        weights.external = vec![entry("location", location), entry("offset", offset), entry("length", "8")];
+        let operator_sets = vec![OperatorSet { domain: String::new(), version: 17 }];
+        let bytes = Model { graph: Some(writer.0), operator_sets, ..Model::default() }.encode_to_vec();
+        std::fs::write(folder.join("net.onnx"), &bytes).unwrap();
+        assert!(parse(&bytes, "net.onnx").unwrap_err().to_string().contains("lie in another file"));
+        super::load(&folder.join("net.onnx"))
+    };
+    let got = outputs(&model("net.data", "8").unwrap(), &[1., 10.]);
+    assert_eq!(got, [3., 40.]);
+    for (location, offset, wanted) in [
+        ("../net.data", "0", "a file in the folder"),
+        ("/etc/hostname", "0", "a file in the folder"),
+        ("", "0", "a file in the folder"),
+        ("net.data", "9", "bytes that are there"),
+        ("net.data", "-1", "whole numbers"),
+        ("none.data", "0", "none.data"),
+    ] {
+        let text = model(location, offset).unwrap_err().to_string();
+        assert!(text.contains(wanted), "{text}");
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
 }
 
 #[test]
