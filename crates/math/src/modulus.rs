@@ -1,5 +1,7 @@
 //! Arithmetic modulo one word-sized prime.
 
+use crate::wide::Wide;
+
 /// A prime modulus `2 < q < 2^62` with its Barrett constant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Modulus {
@@ -223,6 +225,12 @@ impl Integers {
             return Self::Narrow(values.iter().map(|x| (x * scale).round() as i64).collect());
         }
         Self::Wide(values.iter().map(|x| (x * scale).round() as i128).collect())
+    }
+
+    /// The nearest integers of wide values times a wide scale, all below 2^126 in magnitude.
+    #[must_use]
+    pub fn nearest_wide(values: &[Wide], scale: Wide) -> Self {
+        Self::Wide(values.iter().map(|&x| (x * scale).nearest_integer()).collect())
     }
 
     /// Number of integers.

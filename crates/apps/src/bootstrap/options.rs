@@ -74,6 +74,7 @@ pub struct BootstrapData {
 ///   bootstrap --preset boot-s8                                256 slots, halves side by side, 16 levels
 ///   bootstrap --preset boot-n15 --slots 64 --content real     few real slots on a smaller ring
 ///   bootstrap --preset boot-precise --passes 2                two passes for more precision
+///   bootstrap --preset boot-80                                two passes at scales beyond double precision
 ///   bootstrap --message constant --strategy multi-hop         another strategy, another message
 #[derive(Clone, Debug, Args)]
 #[command(verbatim_doc_comment)]
@@ -100,9 +101,9 @@ pub struct BootstrapArgs {
     #[arg(long, value_parser = choice(HALVES), value_name = "HOW", help_heading = "Strategy")]
     halves: Option<HalvesAt>,
 
-    /// Number of passes; the second bootstraps the error of the first
-    #[arg(long, value_name = "COUNT", default_value_t = 1, help_heading = "Strategy")]
-    passes: usize,
+    /// Number of passes; each but the first bootstraps the error that is left [default: those of the preset, usually 1]
+    #[arg(long, value_name = "COUNT", help_heading = "Strategy")]
+    passes: Option<usize>,
 
     /// Parameters with bootstrapping: a preset's name ("limbwise params show") or a TOML file
     /// [default: boot]
@@ -136,7 +137,7 @@ impl Workload for BootstrapArgs {
         let bounds = Promise::of(&client.values(0), slots).rounded();
         Ok(Built {
             ways: self.ways(plan, &params, memory),
-            described: Described { plan, passes: self.passes, bounds },
+            described: Described { plan, passes: program.passes(), bounds },
             program: Bootstrap::new((&params, preset), plan, self.passes, bounds)?,
             client: Some(client),
             preset: preset.into(),
@@ -149,7 +150,7 @@ impl Workload for BootstrapArgs {
     }
 
     fn program(of: &Described, params: Named<'_, Ckks>, _: Option<&Model>) -> Refusable<Bootstrap> {
-        Ok(Bootstrap::new(params, of.plan, of.passes, of.bounds)?)
+        Ok(Bootstrap::new(params, of.plan, Some(of.passes), of.bounds)?)
     }
 
     fn in_way(described: &mut Described, way: Way) {

@@ -6,11 +6,12 @@ use limbwise::{
     ckks::{
         Auto, Ciphertext, Evaluator, Packing, PlaintextForm, Precision,
         bootstrap::{BootstrapPlan, Bootstrapper, Content, HalvesAt, Rotations, requirements},
-        decrypt, encrypt_secret,
+        decrypt, decrypt_wide, encrypt_secret,
     },
-    params::{BootstrapLiteral, EvalModLiteral, Insecure, Order, Params, ParamsLiteral, PrimeChoice, Secret, Sine},
+    params::{BootstrapLiteral, EvalModLiteral, Insecure, Order, Params, ParamsLiteral, PrimeChoice, Secret, Sine, presets::presets},
     rlwe::KeySet,
 };
+use limbwise_math::wide::WideComplex;
 
 /// The default preset's chain, shortened to 2 levels, on a small ring.
 fn literal(order: Order, arcsine: usize, ratio: u32) -> ParamsLiteral {
@@ -38,6 +39,7 @@ fn with_sine(order: Order, sine: Sine, ratio: u32) -> ParamsLiteral {
         message_ratio: ratio,
         ephemeral_weight: Some(32),
         eval_mod,
+        refinement: None,
     });
     literal.insecure = Some(Insecure { reason: "unit test on a small ring".into() });
     literal
@@ -205,7 +207,7 @@ fn a_second_pass_takes_away_the_error_of_the_first() {
     for values in [uniform(slots, "boot"), vec![Complex64::new(0.7, 0.3); slots]] {
         let a = encrypted(&s, &values);
         let once = boot.evaluate(&s.auto(), &a).unwrap();
-        let twice = boot.evaluate_twice(&s.auto(), &a, &mut |_| ()).unwrap();
+        let twice = boot.evaluate_in_passes(&s.auto(), &a, 2, &mut |_| ()).unwrap();
         assert_eq!(twice.level + 1, once.level);
         let [once, twice] =
             [once, twice].map(|c| (Precision::of(&s.decrypt(&c), &values), c.estimate.precision_bits()));
@@ -295,5 +297,67 @@ fn an_error_that_comes_in_goes_out() {
             "{order:?}, {slots}: {} of {wanted}",
             dirty.estimate.error()
         );
+    }
+}
+
+/// A preset on a small ring, with fewer levels between two bootstrappings.
+fn shrunk(name: &str, log_n: u32, levels: usize) -> ParamsLiteral {
+    let mut literal = presets().into_iter().find(|p| p.name == name).unwrap().literal;
+    let (at, kept) = (1 + literal.bootstrapping.unwrap().slot_to_coeff, levels);
+    let before = Params::new(&literal).unwrap().bootstrapping().unwrap().levels;
+    literal.levels.drain(at + kept..at + before);
+    (literal.log_n, literal.dnum) = (log_n, 6);
+    literal.insecure = Some(Insecure { reason: "unit test on a small ring".into() });
+    literal
+}
+
+#[test]
+fn forty_bits_in_one_pass() {
+    let slots = 1 << 10;
+    let values = uniform(slots, "boot");
+    for plan in [BootstrapPlan::fastest(slots), BootstrapPlan::smallest(slots)] {
+        expect(&shrunk("boot-40", 11, 2), plan, &values, 42.0);
+    }
+    let real: Vec<Complex64> = values.iter().map(|z| Complex64::from(z.re)).collect();
+    let plan = BootstrapPlan { content: Content::Real, ..BootstrapPlan::fastest(slots) };
+    expect(&shrunk("boot-40", 11, 2), plan, &real, 42.0);
+}
+
+#[test]
+fn eighty_bits_in_two_passes() {
+    let slots = 1 << 10;
+    let literal = shrunk("boot-80", 11, 2);
+    let (s, boot) = session(&literal, BootstrapPlan::fastest(slots));
+    let auto = s.auto();
+    let read = |c: &Ciphertext<Dev>| {
+        let (near, rest) = decrypt_wide(&s.dev, &s.encoder, &s.params, &s.secret, c).unwrap();
+        (near.concat(), rest.concat())
+    };
+    for values in [uniform(slots, "boot"), vec![Complex64::new(0.7, 0.3); slots]] {
+        let a = encrypted(&s, &values);
+        let precision = |c: &Ciphertext<Dev>| {
+            let (near, rest) = read(c);
+            (Precision::of_wide(&near, &rest, &values), c.estimate.precision_bits())
+        };
+        let (fresh, expected) = precision(&a);
+        assert!(fresh.mean > 85.0 && (fresh.mean - expected).abs() < 0.5, "{fresh:?}, expected {expected}");
+        let once = boot.evaluate_in_passes(&auto, &a, 1, &mut |_| ()).unwrap();
+        let twice = boot.evaluate(&auto, &a).unwrap();
+        assert_eq!((once.level, twice.level), (boot.levels().output_level(), boot.levels().output_level()));
+        for (c, bits) in [(&once, 43.0), (&twice, 80.0)] {
+            let (got, expected) = precision(c);
+            assert!(got.mean > bits && (got.mean - expected).abs() < 1.5, "{got:?}, expected {expected}");
+        }
+        // Additions, constants and products keep the digits: 3x/8 − 1/4, then its square, of numbers with few bits.
+        let affine = auto.add_scalar(&auto.settle(&auto.weighted_sum(&[(0.375, &twice)]).unwrap()).unwrap(), -0.25);
+        let (near, rest) = read(&auto.settle(&auto.square(&affine).unwrap()).unwrap());
+        let exact = |z: Complex64| WideComplex { re: z.re.into(), im: z.im.into() };
+        let errors = near.iter().zip(&rest).zip(&values).map(|((near, rest), x)| {
+            let x = exact(*x) * exact(0.375.into()) + exact((-0.25).into());
+            let error = exact(*near) + exact(*rest) - x * x;
+            error.re.high.abs().max(error.im.high.abs())
+        });
+        let worst = errors.fold(0.0, f64::max);
+        assert!(worst < 2f64.powi(-76), "2^{:.1}", worst.log2());
     }
 }

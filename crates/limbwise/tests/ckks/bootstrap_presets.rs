@@ -51,7 +51,7 @@ fn holds(name: &str, bits: f64, passes: usize) {
         let a = encrypt_secret(&s.dev, &params, &s.secret, &plain).unwrap().bounded_by(2f64.sqrt());
         let result = match passes {
             1 => bootstrapper.evaluate(&s.auto(), &a).unwrap(),
-            _ => bootstrapper.evaluate_twice(&s.auto(), &a, &mut |_| ()).unwrap(),
+            _ => bootstrapper.evaluate_in_passes(&s.auto(), &a, passes, &mut |_| ()).unwrap(),
         };
         assert_eq!(result.level, boot.output_level() + 1 - passes);
         let (got, expected) = (Precision::of(&s.decrypt(&result), &values), result.estimate.precision_bits());

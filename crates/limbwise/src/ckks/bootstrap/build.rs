@@ -184,7 +184,7 @@ impl<'b, D: Device> Builder<'b, D> {
         let (levels, params) = (&self.levels, self.params);
         let end = levels.eval_mod_end();
         if levels.literal.order == Order::SlotToCoeffFirst {
-            return params.scale(end);
+            return params.scale(end) * (-f64::from(levels.log_refined())).exp2();
         }
         let prime = params.dropped(end + 1);
         match (levels.literal.eval_mod.sine, &levels.straightening()[..]) {
@@ -192,7 +192,7 @@ impl<'b, D: Device> Builder<'b, D> {
             (Sine::Cosine { .. }, _) => prime / f64::from(levels.literal.message_ratio).exp2(),
             (Sine::Exponential { .. }, factors) => {
                 let reached = if factors.len() == 1 { prime } else { params.scale(end + 1).powi(2) / prime };
-                reached * 2.0 / factors[factors.len() - 1].abs()
+                reached * 2.0 / levels.absorbed()
             }
         }
     }
