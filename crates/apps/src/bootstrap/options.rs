@@ -17,7 +17,7 @@ use limbwise::{
     Complex64,
     ckks::{
         BootstrapPlan, PlaintextForm, Promise,
-        bootstrap::{Content, HalvesAt, Rotations},
+        bootstrap::{BabySteps, Content, HalvesAt, Rotations},
     },
     params::Params,
     scheme::Ckks,
@@ -47,6 +47,13 @@ const HALVES: &[Choice<HalvesAt>] = &[
     ("once", HalvesAt::Once, "As a batch: least time"),
     ("turns", HalvesAt::Turns, "One after the other: least memory"),
     ("beside", HalvesAt::Beside, "Side by side in one message, for few slots: half the work"),
+];
+
+/// The baby steps of the maps.
+const BABIES: &[Choice<BabySteps>] = &[
+    ("usual", BabySteps::Usual, "As many as balance them with giant steps"),
+    ("fewer", BabySteps::Fewer, "Half as many, with twice the giant steps"),
+    ("more", BabySteps::More, "Twice as many, with half the giant steps"),
 ];
 
 /// What is encrypted: the client's business.
@@ -93,6 +100,10 @@ pub struct BootstrapArgs {
     /// Rotation strategy of the maps [default: the fastest that fits]
     #[arg(long, value_parser = choice(ROTATIONS), value_name = "NAME", help_heading = "Strategy")]
     strategy: Option<Rotations>,
+
+    /// Baby steps of the maps, beside the usual number [default: the fastest that fits]
+    #[arg(long, value_parser = choice(BABIES), value_name = "HOW", help_heading = "Strategy")]
+    baby_steps: Option<BabySteps>,
 
     #[command(flatten)]
     storage: StorageArgs,
@@ -168,6 +179,16 @@ impl Workload for BootstrapArgs {
 }
 
 impl BootstrapArgs {
+    /// The numbers of baby steps that are compared: all for the strategy and the form that a plan takes for their speed.
+    /// Multi-hop rotations have as many keys with any number.
+    fn babies(&self, rotations: Rotations, form: PlaintextForm) -> Vec<BabySteps> {
+        match (self.baby_steps, rotations, form) {
+            (Some(babies), ..) => vec![babies],
+            (None, Rotations::DoubleHoisted, PlaintextForm::Full) => BabySteps::ALL.to_vec(),
+            _ => vec![BabySteps::Usual],
+        }
+    }
+
     /// Everything that the options leave open, but for what is never worth it: direct and hoisted rotations take a key a
     /// diagonal, halves in turns save little beside the keys of other rotations than hops, and halves that fit side by
     /// side take less of both.
@@ -186,12 +207,15 @@ impl BootstrapArgs {
         let mut plans = Vec::new();
         for rotations in rotations {
             for &form in self.storage.forms(&PlaintextForm::ALL) {
-                plans.extend(halves(rotations).into_iter().map(|halves| BootstrapPlan {
-                    rotations,
-                    form,
-                    halves,
-                    ..plan
-                }));
+                for babies in self.babies(rotations, form) {
+                    plans.extend(halves(rotations).into_iter().map(|halves| BootstrapPlan {
+                        rotations,
+                        form,
+                        halves,
+                        babies,
+                        ..plan
+                    }));
+                }
             }
         }
         self.storage.ways_of_plans(plans, memory)

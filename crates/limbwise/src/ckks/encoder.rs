@@ -22,8 +22,11 @@ use std::sync::{
     atomic::{AtomicU64, Ordering},
 };
 
-/// Largest scale of an encoding in double precision.
-pub(crate) const MOST_NARROW: f64 = (1u64 << 60) as f64;
+/// Largest scale of an encoding whose transform is computed in double precision: that errs by 2^−51 of the largest value,
+/// which above is more than the rounding to integers.
+const MOST_IN_F64: f64 = (1u64 << 57) as f64;
+/// Largest scale of an encoding in a set that is not wide: a little more than its scales have, for maps that also divide.
+const MOST_NARROW: f64 = (1u128 << 64) as f64;
 /// Largest scale of an encoding in numbers of two floats: 26 bits below the encoder's integers.
 const MOST_WIDE: f64 = (1u128 << 100) as f64;
 
@@ -34,7 +37,7 @@ pub struct Packing {
     pub slots: usize,
     /// Level of the result.
     pub level: usize,
-    /// Scale, 2 … 2^60, in wide sets to 2^100.
+    /// Scale, 2 … 2^64, in wide sets to 2^100.
     pub scale: f64,
 }
 
@@ -208,8 +211,7 @@ impl Encoder {
 
     fn integers(&self, mut values: Vec<Complex64>, Packing { slots, level, scale }: Packing) -> Integers {
         values.resize(slots, Complex64::default());
-        // Below that f64 holds all bits that count; maps are encoded at such scales in wide sets too.
-        if scale <= MOST_NARROW {
+        if scale <= MOST_IN_F64 {
             return Integers::nearest(&self.embedding(slots).to_coefficients(&values), scale);
         }
         let values: Vec<WideComplex> =
@@ -266,7 +268,7 @@ impl Encoder {
     /// wide set's scale what is left of each, else nothing.
     #[cfg(feature = "client")]
     pub(crate) fn decode(&self, words: &[u64], packing: Packing) -> [Vec<Complex64>; 2] {
-        if self.params.is_wide() && packing.scale > MOST_NARROW {
+        if self.params.is_wide() && packing.scale > MOST_IN_F64 {
             return self.decode_wide(words, packing);
         }
         let crt = self.reconstruction(packing.level);

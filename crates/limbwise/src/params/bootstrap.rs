@@ -144,12 +144,12 @@ impl Bootstrapping {
         self.literal.eval_mod.sine.straighten(turn(self.literal.message_ratio))
     }
 
-    /// The factor that the scale takes up after an exponential: the gain of its sine, that of the second harmonic, which is
-    /// a square before its division, or that of the first of more.
+    /// The factor that the scale takes up after an exponential: that of the second or the fourth harmonic, which is a square
+    /// before its division, or else of the first, the gain of the sine.
     #[must_use]
     pub(crate) fn absorbed(&self) -> f64 {
         match self.straightening()[..] {
-            [_, second] => second.abs(),
+            [_, last] | [_, _, _, last] => last.abs(),
             [first, ..] => first,
             [] => 1.0,
         }

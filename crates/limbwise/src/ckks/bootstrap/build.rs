@@ -260,7 +260,7 @@ impl<'b, D: Device> Builder<'b, D> {
         let each = gain.powf(1.0 / count(factors.maps.len()));
         let encode = |(index, map): (usize, &Diagonals)| {
             let level = top - index;
-            let (strategy, form) = (self.plan.rotations.strategy(map), self.plan.form);
+            let (strategy, form) = (self.plan.strategy(map), self.plan.form);
             let plan = LinearPlan { strategy, form, level, scale: each * self.params.dropped(level) };
             self.make.map(self.encoder, map, plan)
         };

@@ -101,36 +101,36 @@ fn harmonics<D: Device>(boot: &Bootstrapper<D>, auto: &Auto<'_, D>, e: &Cipherte
             };
             Ok(with_exact_scale(Ciphertext { scale: sum.scale * 2.0 / second.abs(), ..sum }, boot.target))
         }
-        [first, ref others @ ..] => four_harmonics(boot, auto, e, (first, others)),
-        [] => unreachable!("the parameters have a harmonic"),
+        ref factors => four_harmonics(boot, auto, e, factors),
     }
 }
 
-/// `2·Σ g_k·e^k` for three or four harmonics, as `(g₁·e + g₂·e²) + e²·(g₃·e + g₄·e²)` over g₁, whose factor the scale
-/// absorbs: two levels.
+/// `2·Σ g_k·e^k` for three or four harmonics, as `(g₁·e + g₂·e²) + e²·(g₃·e + g₄·e²)`: two levels. A square before its
+/// division takes no other factor than ±1, so the scale absorbs |g₄|; for three harmonics it absorbs g₁.
 fn four_harmonics<D: Device>(
     boot: &Bootstrapper<D>,
     auto: &Auto<'_, D>,
     e: &Ciphertext<D>,
-    (first, others): (f64, &[f64]),
+    factors: &[f64],
 ) -> Result<Ciphertext<D>> {
     let eval = &auto.eval;
     let _region = eval.device().region("harmonics", 0);
-    let factor = |k: usize| others.get(k).copied().unwrap_or(0.0) / first;
+    let absorbed = boot.levels.absorbed();
     let square = eval.square(e)?;
-    let above = match others.len() {
-        2 => eval.rescale(&eval.combination("harmonics", &[(factor(1), e)], square.scale)?)?,
-        _ => {
-            let terms = [(factor(1), e), (factor(2), &square)];
+    let third = (factors[2] / absorbed, e);
+    let above = match factors.get(3) {
+        None => eval.rescale(&eval.combination("harmonics", &[third], square.scale)?)?,
+        Some(fourth) => {
+            let terms = [third, (fourth.signum(), &square)];
             eval.relinearize_rescaled(&eval.combination("harmonics", &terms, square.scale)?)?
         }
     };
     let square = auto.settle(&square)?;
     let product = eval.multiply(&with_exact_scale(above, square.scale), &square)?;
     let e = eval.drop_level(e, square.level)?;
-    let terms = [(1.0, &e), (factor(0), &square), (1.0, &product)];
+    let terms = [(factors[0] / absorbed, &e), (factors[1] / absorbed, &square), (1.0, &product)];
     let sum = eval.relinearize_rescaled(&eval.combination("harmonics", &terms, product.scale)?)?;
-    Ok(with_exact_scale(Ciphertext { scale: sum.scale * 2.0 / first, ..sum }, boot.target))
+    Ok(with_exact_scale(Ciphertext { scale: sum.scale * 2.0 / absorbed, ..sum }, boot.target))
 }
 
 /// What turns the blocks of [`Halves::WithOpposites`](super::Halves): with w = exp(2πix) of the blocks' arguments, the

@@ -22,7 +22,7 @@ mod transforms;
 pub(crate) use build::middle_monomial;
 pub use build::requirements;
 pub use lookup::Lookup;
-pub use plan::{BootstrapPlan, Content, HalvesAt, Rotations};
+pub use plan::{BabySteps, BootstrapPlan, Content, HalvesAt, Rotations};
 pub use steps::Underway;
 pub use table::{LookupNoise, LookupTable};
 

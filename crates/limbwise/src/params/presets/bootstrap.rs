@@ -44,6 +44,11 @@ fn for_all_slots() -> Vec<Preset> {
             boot_precise(),
         ),
         preset(
+            "boot-17",
+            "the most levels: 17 levels, 24.0 bits, 2^-106 failures; keys 8.7 GB, at least 0.9 GB seeded; two and three maps, dnum 5",
+            boot_17(),
+        ),
+        preset(
             "boot-40",
             "40 bits in one pass: 6 levels of 57 bits, 40.0 bits, 2^-106 failures; keys 12.2 GB, at least 1.7 GB seeded; four harmonics",
             boot_40(),
@@ -148,6 +153,16 @@ fn boot(user: usize, eval_mod: u32, coeff_to_slot: u32, special: (u32, usize), d
     literal
 }
 
+/// `boot` with two and three maps, whose two levels and one digit more go to the user.
+fn boot_17() -> ParamsLiteral {
+    let mut literal = ParamsLiteral::chain(16, 50, 40, 0, (50, 7), 5);
+    let sine = Sine::Exponential { harmonics: 2 };
+    literal.levels = levels(&[(&[50], 1), (&[31], 2), (&[40], 17), (&[30, 29], 1), (&[50], 8), (&[47], 3)]);
+    let boot = bootstrapping(7, sine);
+    literal.bootstrapping = Some(BootstrapLiteral { slot_to_coeff: 2, coeff_to_slot: 3, ..boot });
+    literal
+}
+
 /// The choice of published implementations: a cosine, an arcsine of degree 3, no prime above 50 bits.
 fn boot_cosine() -> ParamsLiteral {
     let mut literal = ParamsLiteral::chain(16, 50, 40, 0, (49, 8), 4);
@@ -176,19 +191,19 @@ fn fine(log_scale: u32, runs: &[(&[u32], usize)], special: &[(u32, usize)], dnum
     literal
 }
 
-/// 40 bits in one pass: EvalMod's noise is 2^(26.2 − E) on primes of E bits. The first special prime is as long as q₀, with
-/// which it makes the key of the ephemeral secret.
+/// 40 bits in one pass: EvalMod's noise is 2^(26.2 − E) on primes of E bits. The first two special primes are as long as q₀,
+/// with which they make the key of the ephemeral secret.
 fn boot_40() -> ParamsLiteral {
     let chain: &[(&[u32], usize)] =
-        &[(&[28, 28], 1), (&[50], 3), (&[57], 6), (&[37, 36], 1), (&[34, 33], 9), (&[30, 30], 4)];
-    fine(57, chain, &[(58, 5)], 6)
+        &[(&[28, 28], 1), (&[25, 25], 3), (&[29, 28], 6), (&[41, 40], 1), (&[34, 33], 9), (&[30, 30], 4)];
+    fine(57, chain, &[(30, 1), (29, 1), (43, 5)], 6)
 }
 
 /// 80 bits in two passes of 42: EvalMod's result has scale 2^58, which 38 bits bring to the user's.
 fn boot_80() -> ParamsLiteral {
     let chain: &[(&[u32], usize)] =
-        &[(&[29, 29], 1), (&[33, 33], 3), (&[48, 48], 3), (&[38, 38], 1), (&[35, 34], 9), (&[31, 31], 4)];
-    let mut literal = fine(96, chain, &[(58, 5)], 6);
+        &[(&[29, 29], 1), (&[33, 33], 3), (&[32, 32, 32], 3), (&[42, 41], 1), (&[35, 34], 9), (&[31, 30], 4)];
+    let mut literal = fine(96, chain, &[(30, 1), (29, 1), (48, 4)], 7);
     let refinement = Some(Refinement { passes: 2, bits: 38 });
     literal.bootstrapping = literal.bootstrapping.map(|boot| BootstrapLiteral { refinement, ..boot });
     literal
