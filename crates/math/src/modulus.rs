@@ -1,5 +1,6 @@
 //! Arithmetic modulo one word-sized prime.
 
+use crate::wide::Wide;
 use limbwise_taint::declassify;
 
 /// A prime modulus `2 < q < 2^62` with its Barrett constant.
@@ -249,6 +250,12 @@ impl Integers {
             return Self::Narrow(values.iter().map(|x| half_away(x * scale) as i64).collect());
         }
         Self::Wide(values.iter().map(|x| wide(half_away(x * scale))).collect())
+    }
+
+    /// The nearest integers of wide values times a wide scale, all below 2^126 in magnitude.
+    #[must_use]
+    pub fn nearest_wide(values: &[Wide], scale: Wide) -> Self {
+        Self::Wide(values.iter().map(|&x| (x * scale).nearest_integer()).collect())
     }
 
     /// Number of integers.

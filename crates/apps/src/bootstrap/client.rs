@@ -84,8 +84,12 @@ impl Client for BootstrapClient {
 
     fn conclude(&self, results: &Vec<Vec<Vec<Complex64>>>) -> Conclusion<Ckks> {
         let details = json!({ "message": self.name });
+        let precision = match &results[0][..] {
+            [near, rest] => Precision::of_wide(near, rest, &self.values),
+            all => Precision::of(&all[0], &self.values),
+        };
         Conclusion {
-            found: SlotsFound { precision: Precision::of(&results[0][0], &self.values), accuracy: None },
+            found: SlotsFound { precision, accuracy: None },
             details: fields(details),
             warnings: Vec::new(),
         }

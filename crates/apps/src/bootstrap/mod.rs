@@ -33,8 +33,8 @@ pub enum BootstrapAppError {
     NoBootstrapping(String),
     #[error("{got} slots: choose a power of two from 1 to {most}, or a preset with a larger ring")]
     Slots { got: usize, most: usize },
-    #[error("{0} passes: choose 1 or 2")]
-    Passes(usize),
+    #[error("{got} passes: choose {wanted}")]
+    Passes { got: usize, wanted: &'static str },
     #[error("values up to {0}: wanted a positive number (was the description of the program changed?)")]
     Promise(f64),
 }
@@ -50,11 +50,11 @@ pub struct Bootstrap {
 }
 
 impl Bootstrap {
-    /// Bootstrapping by a plan, in one pass or two, of a message of which this is known.
+    /// Bootstrapping by a plan, in so many passes or as many as the parameters say, of a message of which this is known.
     pub fn new(
         (params, name): (&Params, &str),
         plan: BootstrapPlan,
-        passes: usize,
+        passes: Option<usize>,
         bounds: Promise,
     ) -> Result<Self, BootstrapAppError> {
         let Some(&levels) = params.bootstrapping() else {
@@ -63,8 +63,13 @@ impl Bootstrap {
         if !plan.slots.is_power_of_two() || plan.slots > params.max_slots() {
             return Err(BootstrapAppError::Slots { got: plan.slots, most: params.max_slots() });
         }
-        if !(1..=2).contains(&passes) {
-            return Err(BootstrapAppError::Passes(passes));
+        let passes = passes.unwrap_or(levels.passes());
+        let (most, wanted) = match levels.literal.refinement {
+            Some(_) => (4, "1 to 4"),
+            None => (2, "1 or 2, or a preset with a refinement, such as boot-80, for more"),
+        };
+        if !(1..=most).contains(&passes) {
+            return Err(BootstrapAppError::Passes { got: passes, wanted });
         }
         if !bounds.is_possible() {
             return Err(BootstrapAppError::Promise(bounds.peak));
@@ -91,9 +96,12 @@ impl Bootstrap {
         self.bounds
     }
 
-    /// Levels that remain usable after bootstrapping.
+    /// Levels that remain usable after bootstrapping: a second pass takes one where the scale leaves no room for it.
     fn won(&self) -> usize {
-        self.levels.levels + 1 - self.passes
+        match self.levels.literal.refinement {
+            Some(_) => self.levels.levels,
+            None => self.levels.levels + 1 - self.passes,
+        }
     }
 }
 
@@ -134,12 +142,8 @@ impl Program for Bootstrap {
         let Evaluation { means, inputs, observer, journal } = on;
         let auto = &means.auto;
         let bootstrapper = auto.bootstrapper()?;
-        let mut pass = Pass { auto, bootstrapper, total: 4 * self.passes + self.won(), observer, journal };
-        let kept = pass.journal.resume()?;
-        let result = match self.passes {
-            1 => pass.run(&inputs[0], &[], kept)?,
-            _ => pass.twice(&inputs[0], kept)?,
-        };
+        let mut pass = Pass { auto, bootstrapper, total: STEPS * self.passes + self.won(), observer, journal };
+        let result = pass.all(&inputs[0], self.passes)?;
         let total = pass.total;
         for level in (self.levels.input_level() + 1..=result.level).rev() {
             observer.step(PRODUCTS, total + self.levels.input_level() - level, total);
@@ -149,10 +153,14 @@ impl Program for Bootstrap {
         Ok(vec![result])
     }
 
+    /// The slots; of a scale beyond double precision a second array with what is left of each.
     fn arrays(&self, results: &Vec<Vec<Vec<Complex64>>>) -> Vec<Array> {
-        let values = results[0][0].clone();
         let numbers = if self.plan.content == Content::Real { Numbers::Real } else { Numbers::Complex };
-        vec![Array { name: "slots".into(), shape: vec![values.len()], values, numbers }]
+        let array = |(name, values): (&str, &Vec<Complex64>)| {
+            let (name, values) = (name.into(), values.clone());
+            Array { name, shape: vec![values.len()], values, numbers }
+        };
+        ["slots", "rest"].into_iter().zip(&results[0]).map(array).collect()
     }
 
     fn details(&self) -> Details {
@@ -185,8 +193,8 @@ impl Program for Bootstrap {
 /// Steps of bootstrapping after which the state is saved.
 const STEPS: usize = 4;
 
-/// One bootstrapping after another, each step kept. A state is counted from the first step of the first pass; the
-/// second has the first's result beside it.
+/// One bootstrapping after another, each step kept. A state is counted from the first step of the first pass; later passes
+/// have the result so far beside it.
 struct Pass<'a, 'b, D: Device> {
     auto: &'a Auto<'b, D>,
     bootstrapper: &'a Bootstrapper<D>,
@@ -196,9 +204,39 @@ struct Pass<'a, 'b, D: Device> {
 }
 
 impl<D: Device> Pass<'_, '_, D> {
-    /// Bootstraps; `beside` is what lives until the end, `kept` where to go on.
-    fn run(&mut self, a: &Ciphertext<D>, beside: &[Ciphertext<D>], kept: Option<State<D>>) -> Result<Ciphertext<D>> {
-        let before = STEPS * beside.len();
+    /// All passes, from where a kept state left off.
+    fn all(&mut self, a: &Ciphertext<D>, passes: usize) -> Result<Ciphertext<D>> {
+        let (auto, bootstrapper) = (self.auto, self.bootstrapper);
+        let mut kept = self.journal.resume()?;
+        let message = if passes > 1 { &bootstrapper.checked_message(auto, a)? } else { a };
+        // The pass of the last step that was kept.
+        let from = kept.as_ref().map_or(0, |state| state.step.saturating_sub(1) / STEPS);
+        let mut result = match &kept {
+            Some(state) if from > 0 => {
+                let [result, _] = &state.ciphertexts[..] else { return Err(limbwise::Error::State) };
+                result.clone()
+            }
+            _ => {
+                let first = self.run(message, (0, None), kept.take())?;
+                bootstrapper.lifted(auto, first)?
+            }
+        };
+        for pass in from.max(1)..passes {
+            let amplified = bootstrapper.amplified_error(auto, a, &result)?;
+            let error = self.run(&amplified, (pass, Some(&result)), kept.take())?;
+            result = bootstrapper.corrected(auto, a, &result, &error)?;
+        }
+        Ok(result)
+    }
+
+    /// Bootstraps once; `beside` is what lives until the end, `kept` where to go on.
+    fn run(
+        &mut self,
+        a: &Ciphertext<D>,
+        (pass, beside): (usize, Option<&Ciphertext<D>>),
+        kept: Option<State<D>>,
+    ) -> Result<Ciphertext<D>> {
+        let before = STEPS * pass;
         let mut underway = self.bootstrapper.begin(self.auto, a)?;
         if let Some(State { step, mut ciphertexts, numbers }) = kept {
             let (Some(value), [expected], true) =
@@ -211,24 +249,10 @@ impl<D: Device> Pass<'_, '_, D> {
         while let Some(name) = self.bootstrapper.next_step(&underway) {
             self.observer.step(name, before + underway.done, self.total);
             underway = self.bootstrapper.advance(self.auto, underway)?;
-            let ciphertexts = [beside, std::slice::from_ref(&underway.value)].concat();
+            let ciphertexts = beside.into_iter().chain([&underway.value]).cloned().collect();
             let step = before + underway.done;
             self.journal.keep(&State { step, ciphertexts, numbers: vec![underway.expected] })?;
         }
         Ok(self.bootstrapper.finish(self.auto, underway))
-    }
-
-    fn twice(&mut self, a: &Ciphertext<D>, kept: Option<State<D>>) -> Result<Ciphertext<D>> {
-        let (auto, bootstrapper) = (self.auto, self.bootstrapper);
-        let (first, kept) = match kept {
-            Some(state) if state.step > STEPS => {
-                let [first, _] = &state.ciphertexts[..] else { return Err(limbwise::Error::State) };
-                (first.clone(), Some(state))
-            }
-            kept => (self.run(&bootstrapper.checked_message(auto, a)?, &[], kept)?, None),
-        };
-        let amplified = bootstrapper.amplified_error(auto, a, &first)?;
-        let second = self.run(&amplified, std::slice::from_ref(&first), kept)?;
-        bootstrapper.corrected(auto, a, &first, &second)
     }
 }

@@ -17,7 +17,7 @@ use limbwise::{
     Complex64,
     ckks::{
         BootstrapPlan, PlaintextForm, Promise,
-        bootstrap::{Content, HalvesAt, Rotations},
+        bootstrap::{BabySteps, Content, HalvesAt, Rotations},
     },
     params::Params,
     scheme::Ckks,
@@ -49,6 +49,13 @@ const HALVES: &[Choice<HalvesAt>] = &[
     ("beside", HalvesAt::Beside, "Side by side in one message, for few slots: half the work"),
 ];
 
+/// The baby steps of the maps.
+const BABIES: &[Choice<BabySteps>] = &[
+    ("usual", BabySteps::Usual, "As many as balance them with giant steps"),
+    ("fewer", BabySteps::Fewer, "Half as many, with twice the giant steps"),
+    ("more", BabySteps::More, "Twice as many, with half the giant steps"),
+];
+
 /// What is encrypted: the client's business.
 #[derive(Clone, Debug, Args, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -74,6 +81,7 @@ pub struct BootstrapData {
 ///   bootstrap --preset boot-s8                                256 slots, halves side by side, 16 levels
 ///   bootstrap --preset boot-n15 --slots 64 --content real     few real slots on a smaller ring
 ///   bootstrap --preset boot-precise --passes 2                two passes for more precision
+///   bootstrap --preset boot-80                                two passes at scales beyond double precision
 ///   bootstrap --message constant --strategy multi-hop         another strategy, another message
 #[derive(Clone, Debug, Args)]
 #[command(verbatim_doc_comment)]
@@ -93,6 +101,10 @@ pub struct BootstrapArgs {
     #[arg(long, value_parser = choice(ROTATIONS), value_name = "NAME", help_heading = "Strategy")]
     strategy: Option<Rotations>,
 
+    /// Baby steps of the maps, beside the usual number [default: the fastest that fits]
+    #[arg(long, value_parser = choice(BABIES), value_name = "HOW", help_heading = "Strategy")]
+    baby_steps: Option<BabySteps>,
+
     #[command(flatten)]
     storage: StorageArgs,
 
@@ -100,9 +112,9 @@ pub struct BootstrapArgs {
     #[arg(long, value_parser = choice(HALVES), value_name = "HOW", help_heading = "Strategy")]
     halves: Option<HalvesAt>,
 
-    /// Number of passes; the second bootstraps the error of the first
-    #[arg(long, value_name = "COUNT", default_value_t = 1, help_heading = "Strategy")]
-    passes: usize,
+    /// Number of passes; each but the first bootstraps the error that is left [default: those of the preset, usually 1]
+    #[arg(long, value_name = "COUNT", help_heading = "Strategy")]
+    passes: Option<usize>,
 
     /// Parameters with bootstrapping: a preset's name ("limbwise params show") or a TOML file
     /// [default: boot]
@@ -136,7 +148,7 @@ impl Workload for BootstrapArgs {
         let bounds = Promise::of(&client.values(0), slots).rounded();
         Ok(Built {
             ways: self.ways(plan, &params, memory),
-            described: Described { plan, passes: self.passes, bounds },
+            described: Described { plan, passes: program.passes(), bounds },
             program: Bootstrap::new((&params, preset), plan, self.passes, bounds)?,
             client: Some(client),
             preset: preset.into(),
@@ -149,7 +161,7 @@ impl Workload for BootstrapArgs {
     }
 
     fn program(of: &Described, params: Named<'_, Ckks>, _: Option<&Model>) -> Refusable<Bootstrap> {
-        Ok(Bootstrap::new(params, of.plan, of.passes, of.bounds)?)
+        Ok(Bootstrap::new(params, of.plan, Some(of.passes), of.bounds)?)
     }
 
     fn in_way(described: &mut Described, way: Way) {
@@ -167,6 +179,16 @@ impl Workload for BootstrapArgs {
 }
 
 impl BootstrapArgs {
+    /// The numbers of baby steps that are compared: all for the strategy and the form that a plan takes for their speed.
+    /// Multi-hop rotations have as many keys with any number.
+    fn babies(&self, rotations: Rotations, form: PlaintextForm) -> Vec<BabySteps> {
+        match (self.baby_steps, rotations, form) {
+            (Some(babies), ..) => vec![babies],
+            (None, Rotations::DoubleHoisted, PlaintextForm::Full) => BabySteps::ALL.to_vec(),
+            _ => vec![BabySteps::Usual],
+        }
+    }
+
     /// Everything that the options leave open, but for what is never worth it: direct and hoisted rotations take a key a
     /// diagonal, halves in turns save little beside the keys of other rotations than hops, and halves that fit side by
     /// side take less of both.
@@ -185,12 +207,15 @@ impl BootstrapArgs {
         let mut plans = Vec::new();
         for rotations in rotations {
             for &form in self.storage.forms(&PlaintextForm::ALL) {
-                plans.extend(halves(rotations).into_iter().map(|halves| BootstrapPlan {
-                    rotations,
-                    form,
-                    halves,
-                    ..plan
-                }));
+                for babies in self.babies(rotations, form) {
+                    plans.extend(halves(rotations).into_iter().map(|halves| BootstrapPlan {
+                        rotations,
+                        form,
+                        halves,
+                        babies,
+                        ..plan
+                    }));
+                }
             }
         }
         self.storage.ways_of_plans(plans, memory)

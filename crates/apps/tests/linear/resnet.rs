@@ -46,6 +46,7 @@ pub(crate) fn params() -> Params {
         message_ratio: 7,
         ephemeral_weight: Some(32),
         eval_mod,
+        refinement: None,
     });
     literal.insecure = Some(Insecure { reason: "a small ring for a test".into() });
     Params::new(&literal).unwrap()

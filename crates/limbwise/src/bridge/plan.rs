@@ -4,7 +4,7 @@ use super::{BridgeParams, noise};
 use crate::{
     ckks::{
         PlaintextForm,
-        bootstrap::{BootstrapPlan, Content, HalvesAt, Rotations},
+        bootstrap::{BootstrapPlan, Content, Rotations},
     },
     params::Params,
     rlwe::KeyName,
@@ -46,7 +46,7 @@ impl BridgePlan {
     /// The bootstrapping plan whose last steps the bridge runs.
     pub(super) fn bootstrapping(self) -> BootstrapPlan {
         let Self { slots, rotations, form, .. } = self;
-        BootstrapPlan { slots, content: Content::Real, rotations, form, halves: HalvesAt::Once }
+        BootstrapPlan { content: Content::Real, rotations, form, ..BootstrapPlan::fastest(slots) }
     }
 
     /// Rows packed together.

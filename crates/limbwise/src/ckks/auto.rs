@@ -85,9 +85,14 @@ impl<'a, D: Device> Auto<'a, D> {
         }
         self.eval.needs("scale_to", &a, level + 1)?;
         let a = self.eval.drop_level(&a, level + 1)?;
-        let target = self.scale(level);
-        let constant_scale = target * self.eval.params().dropped(level + 1) / a.scale;
-        let mut product = self.eval.rescale(&self.eval.mul_scalar(&a, factor, constant_scale)?)?;
+        let (target, params) = (self.scale(level), self.eval.params());
+        let constant_scale = target * params.dropped(level + 1) / a.scale;
+        let exact = match params.is_wide() {
+            true => (params.exact_scale(target, level) * params.exact_dropped(level + 1))
+                .over(params.exact_scale(a.scale, a.level)),
+            false => constant_scale.into(),
+        };
+        let mut product = self.eval.rescale(&self.eval.mul_rounded(&a, factor, (constant_scale, exact))?)?;
         product.scale = target; // equal but for the rounding of the division above
         Ok(product)
     }

@@ -13,13 +13,23 @@ use crate::{
 use limbwise_device::{Basis, Device, Domain, Role, Shape, Wordless};
 #[cfg(feature = "client")]
 use limbwise_math::rns::Reconstruction;
-use limbwise_math::{embedding::Embedding, modulus::Integers};
+#[cfg(feature = "client")]
+use limbwise_math::wide::Wide;
+use limbwise_math::{embedding::Embedding, modulus::Integers, wide::WideComplex};
 use limbwise_taint::declassify;
 use num_complex::Complex64;
 use std::sync::{
     Arc, OnceLock,
     atomic::{AtomicU64, Ordering},
 };
+
+/// Largest scale of an encoding whose transform is computed in double precision: that errs by 2^−51 of the largest value,
+/// which above is more than the rounding to integers.
+const MOST_IN_F64: f64 = (1u64 << 57) as f64;
+/// Largest scale of an encoding in a set that is not wide: a little more than its scales have, for maps that also divide.
+const MOST_NARROW: f64 = (1u128 << 64) as f64;
+/// Largest scale of an encoding in numbers of two floats: 26 bits below the encoder's integers.
+const MOST_WIDE: f64 = (1u128 << 100) as f64;
 
 /// How values are packed into a polynomial.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -28,7 +38,7 @@ pub struct Packing {
     pub slots: usize,
     /// Level of the result.
     pub level: usize,
-    /// Scale, 2 … 2^60.
+    /// Scale, 2 … 2^64, in wide sets to 2^100.
     pub scale: f64,
 }
 
@@ -51,6 +61,8 @@ pub(crate) fn slices(batch: &[Vec<Complex64>]) -> Vec<&[Complex64]> {
 pub struct Encoder {
     params: Params,
     embeddings: Arc<[OnceLock<Embedding>; 17]>,
+    /// The same in numbers of two floats, for wide sets.
+    wide: Arc<[OnceLock<Embedding<WideComplex>>; 17]>,
     /// Number of ciphertexts declared so far; names their errors.
     declared: Arc<AtomicU64>,
 }
@@ -59,7 +71,11 @@ impl Encoder {
     /// An encoder whose tables are built on first use.
     #[must_use]
     pub fn new(params: &Params) -> Self {
-        Self { params: params.clone(), embeddings: Arc::default(), declared: Arc::default() }
+        Self { params: params.clone(), embeddings: Arc::default(), wide: Arc::default(), declared: Arc::default() }
+    }
+
+    fn wide_embedding(&self, slots: usize) -> &Embedding<WideComplex> {
+        self.wide[slots.trailing_zeros() as usize].get_or_init(|| Embedding::new(slots))
     }
 
     fn embedding(&self, slots: usize) -> &Embedding {
@@ -130,12 +146,12 @@ impl Encoder {
         packing: Packing,
         basis: Basis,
     ) -> D::Poly {
-        let Packing { slots, scale, .. } = packing;
+        let slots = packing.slots;
         let shape = Shape::eval(self.params.ring(), basis).with_batch(batch).with_domain(Domain::Coeff);
         let integers: Vec<OnceLock<Integers>> = (0..batch).map(|_| OnceLock::new()).collect();
         let gap = self.params.max_slots() / slots;
         dev.upload(&shape, Role::Plaintext, &|at, row| {
-            let integers = integers[at.batch].get_or_init(|| self.integers(values(at.batch), slots, scale));
+            let integers = integers[at.batch].get_or_init(|| self.integers(values(at.batch), packing));
             at.modulus.spread(integers, gap, row);
         })
     }
@@ -182,7 +198,8 @@ impl Encoder {
         if level > self.params.top_level() {
             return Err(LevelError::Above { op: "encode", wanted: level, level: self.params.top_level() }.into());
         }
-        if !(2.0..=2f64.powi(60)).contains(&scale) {
+        let largest_scale = if self.params.is_wide() { MOST_WIDE } else { MOST_NARROW };
+        if !(2.0..=largest_scale).contains(&scale) {
             return Err(ScaleError::Invalid(scale).into());
         }
         let Promise { magnitude, peak: largest, real } = bounds;
@@ -194,9 +211,15 @@ impl Encoder {
         Ok(Estimate::exact(magnitude).with_peak(largest, real).with_noise(noise::encoding(), slots, scale))
     }
 
-    fn integers(&self, mut values: Vec<Complex64>, slots: usize, scale: f64) -> Integers {
+    fn integers(&self, mut values: Vec<Complex64>, Packing { slots, level, scale }: Packing) -> Integers {
         values.resize(slots, Complex64::default());
-        Integers::nearest(&self.embedding(slots).to_coefficients(&values), scale)
+        if scale <= MOST_IN_F64 {
+            return Integers::nearest(&self.embedding(slots).to_coefficients(&values), scale);
+        }
+        let values: Vec<WideComplex> =
+            values.iter().map(|z| WideComplex { re: z.re.into(), im: z.im.into() }).collect();
+        let coefficients = self.wide_embedding(slots).to_coefficients(&values);
+        Integers::nearest_wide(&coefficients, self.params.exact_scale(scale, level))
     }
 
     /// Declares the ciphertext that encrypting the values would give, on a device that holds no words.
@@ -243,25 +266,49 @@ impl Encoder {
         Ciphertext { parts: vec![part(), part()], level, scale, slots, estimate, shadow: None }
     }
 
-    /// The slots of a polynomial whose residues (limb-major, coefficient order) are given.
+    /// The slots of a polynomial whose residues (limb-major, coefficient order) are given: the nearest f64 numbers, and of a
+    /// wide set's scale what is left of each, else nothing.
     #[cfg(feature = "client")]
-    pub(crate) fn decode(&self, words: &[u64], packing: Packing) -> Vec<Complex64> {
-        let ring = self.params.ring();
-        let moduli = ring.moduli_of(self.params.basis(packing.level));
-        let crt = Reconstruction::new(&moduli);
-        let n = ring.n();
-        let gap = self.params.max_slots() / packing.slots;
-        let mut residues = vec![0; moduli.len()];
+    pub(crate) fn decode(&self, words: &[u64], packing: Packing) -> [Vec<Complex64>; 2] {
+        if self.params.is_wide() && packing.scale > MOST_IN_F64 {
+            return self.decode_wide(words, packing);
+        }
+        let crt = self.reconstruction(packing.level);
         // Exact coefficients carry the noise, which is the key's: slots are what a caller gets.
-        let coefficients = (0..2 * packing.slots)
-            .map(|k| {
-                for (r, limb) in residues.iter_mut().zip(words.chunks_exact(n)) {
-                    *r = limb[k * gap];
-                }
-                crt.centered_f64(&residues) / packing.scale
-            })
-            .collect::<Vec<f64>>();
+        let coefficients: Vec<f64> =
+            self.residues(words, packing).map(|residues| crt.centered_f64(&residues) / packing.scale).collect();
         let coefficients = zeroize::Zeroizing::new(coefficients);
-        self.embedding(packing.slots).to_slots(&coefficients)
+        [self.embedding(packing.slots).to_slots(&coefficients), Vec::new()]
+    }
+
+    #[cfg(feature = "client")]
+    fn decode_wide(&self, words: &[u64], packing: Packing) -> [Vec<Complex64>; 2] {
+        let crt = self.reconstruction(packing.level);
+        let scale = self.params.exact_scale(packing.scale, packing.level);
+        let coefficient = |residues: zeroize::Zeroizing<Vec<u64>>| {
+            // Larger integers than 127 bits lie above any message that can be encoded.
+            let mut words = zeroize::Zeroizing::new([0; 2]);
+            crt.centered_words(&residues, &mut *words);
+            let integer = (u128::from(words[1]) << 64 | u128::from(words[0])).cast_signed();
+            Wide::of_integer(integer).over(scale)
+        };
+        let coefficients: Vec<Wide> = self.residues(words, packing).map(coefficient).collect();
+        let slots = self.wide_embedding(packing.slots).to_slots(&coefficients);
+        let part = |of: fn(Wide) -> f64| slots.iter().map(|z| Complex64::new(of(z.re), of(z.im))).collect();
+        [part(|x| x.high), part(|x| x.low)]
+    }
+
+    #[cfg(feature = "client")]
+    fn reconstruction(&self, level: usize) -> Reconstruction {
+        Reconstruction::new(&self.params.ring().moduli_of(self.params.basis(level)))
+    }
+
+    /// The residues of each coefficient that a packing uses.
+    #[cfg(feature = "client")]
+    fn residues<'w>(&self, words: &'w [u64], packing: Packing) -> impl Iterator<Item = zeroize::Zeroizing<Vec<u64>>> + 'w {
+        let n = self.params.ring().n();
+        let gap = self.params.max_slots() / packing.slots;
+        let residues = move |k: usize| words.chunks_exact(n).map(|limb| limb[k * gap]).collect::<Vec<u64>>();
+        (0..2 * packing.slots).map(move |k| zeroize::Zeroizing::new(residues(k)))
     }
 }

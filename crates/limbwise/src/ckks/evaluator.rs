@@ -17,7 +17,7 @@ use crate::{
     },
 };
 use limbwise_device::{Device, Handle as _};
-use limbwise_math::modulus::Modulus;
+use limbwise_math::{modulus::Modulus, wide::Wide};
 
 /// Largest relative difference between scales that an addition accepts as equal.
 const SCALE_TOLERANCE: f64 = 3e-11;
@@ -212,7 +212,7 @@ impl<'a, D: Device> Evaluator<'a, D> {
         // A shared handle would prevent the in-place update.
         let before = self.watch.map(|_| a.clone());
         let first = a.parts.remove(0);
-        a.parts.insert(0, self.dev.shift_limbs(first, &self.constant(value * a.scale, a.level)));
+        a.parts.insert(0, self.dev.shift_limbs(first, &self.constant(value, a.scale, a.level)));
         let shadow = a.shadow.as_ref().map(|s| s.map(|z| z + value));
         let sum = Ciphertext { estimate: a.estimate.sum(Estimate::constant(value)), shadow, ..a };
         let operands: Vec<&Ciphertext<D>> = before.iter().collect();
@@ -238,9 +238,19 @@ impl<'a, D: Device> Evaluator<'a, D> {
     /// # Errors
     /// [`ScaleError`] if the product overflows the modulus or the constant is not finite.
     pub fn mul_scalar(&self, a: &Ciphertext<D>, value: f64, scale: f64) -> Result<Ciphertext<D>> {
+        self.mul_rounded(a, value, (scale, self.params.exact_scale(scale, a.level)))
+    }
+
+    /// [`Self::mul_scalar`] at a scale of more bits than f64 holds.
+    pub(crate) fn mul_rounded(
+        &self,
+        a: &Ciphertext<D>,
+        value: f64,
+        (scale, exact): (f64, Wide),
+    ) -> Result<Ciphertext<D>> {
         valid_constant(value, scale)?;
         let product = self.product_scale("mul_scalar", a.scale, scale, a.level)?;
-        let constants = self.constant(value * scale, a.level);
+        let constants = self.rounded(value, exact, a.level);
         let parts = a.parts.iter().map(|c| self.dev.scale_limbs(c.clone(), &constants)).collect();
         let shadow = a.shadow.as_ref().map(|s| s.map(|z| z * value));
         let estimate = a.estimate.scaled(value, scale);
@@ -270,7 +280,11 @@ impl<'a, D: Device> Evaluator<'a, D> {
                 return Err(ShapeError::Batch { op, left: widest.batch(), right: a.batch() }.into());
             }
             valid_constant(*value, scale / a.scale)?;
-            constants.push(self.constant(value * (scale / a.scale), a.level));
+            let exact = self.params.exact_scale(scale, a.level).over(self.params.exact_scale(a.scale, a.level));
+            constants.push(match self.params.is_wide() {
+                true => self.rounded(*value, exact, a.level),
+                false => self.rounded(*value, (scale / a.scale).into(), a.level),
+            });
         }
         let part = |i: usize| {
             let with = terms.iter().zip(&constants).filter_map(|((_, a), c)| Some((a.parts.get(i)?, c.clone())));
@@ -408,10 +422,23 @@ impl<'a, D: Device> Evaluator<'a, D> {
         Ok(scale)
     }
 
-    /// The residues of a rounded constant modulo the primes of a level.
-    fn constant(&self, value: f64, level: usize) -> Vec<u64> {
-        let residue = residue_of(value.round());
-        self.params.ring().moduli_of(self.params.basis(level)).into_iter().map(residue).collect()
+    /// The residues of a constant, rounded at a scale of a level, modulo its primes.
+    fn constant(&self, value: f64, scale: f64, level: usize) -> Vec<u64> {
+        self.rounded(value, self.params.exact_scale(scale, level), level)
+    }
+
+    /// The residues of `value·scale`, rounded, modulo the primes of a level.
+    fn rounded(&self, value: f64, scale: Wide, level: usize) -> Vec<u64> {
+        let moduli = self.params.ring().moduli_of(self.params.basis(level));
+        if !self.params.is_wide() {
+            return moduli.into_iter().map(residue_of((value * scale.high).round())).collect();
+        }
+        // Each float is an integer but for a fraction, and the fractions are rounded together.
+        let product = Wide::from(value) * scale;
+        let whole = product.high.round();
+        let rest = ((product.high - whole) + product.low).round();
+        let (high, low) = (residue_of(whole), residue_of(rest));
+        moduli.into_iter().map(|q| q.add(high(q), low(q))).collect()
     }
 }
 

@@ -39,7 +39,7 @@ pub use auto::Auto;
 pub use bootstrap::{BootstrapPlan, Bootstrapper, Lookup, LookupTable};
 pub use ciphertext::{Ciphertext, Plaintext};
 #[cfg(feature = "client")]
-pub use decrypt::{Probe, decrypt};
+pub use decrypt::{Probe, decrypt, decrypt_wide};
 pub use encoder::{Encoder, Noise, Packing};
 #[cfg(feature = "client")]
 pub use encrypt::{FreshCiphertext, encrypt, encrypt_from, encrypt_secret, encrypt_seeded, encrypt_seeded_from};

@@ -17,12 +17,24 @@ impl Precision {
     /// Compares slots with the expected values; errors below 2^−60 count as 2^−60.
     #[must_use]
     pub fn of(got: &[Complex64], wanted: &[Complex64]) -> Self {
-        let errors = || got.iter().zip(wanted).flat_map(|(a, b)| [(a.re - b.re).abs(), (a.im - b.im).abs()]);
-        let count = to_f64(2 * got.len().min(wanted.len()) as u64).max(1.0);
-        let floor = 2f64.powi(-60);
-        Self {
-            mean: -(errors().sum::<f64>() / count).max(floor).log2(),
-            min: -errors().fold(0.0, f64::max).max(floor).log2(),
+        Self::of_errors(got.iter().zip(wanted).map(|(a, b)| a - b), 60)
+    }
+
+    /// Compares slots of two floats each, the nearest and what is left, with exact values; errors below 2^−100 count as
+    /// 2^−100.
+    #[must_use]
+    pub fn of_wide(got: &[Complex64], rest: &[Complex64], wanted: &[Complex64]) -> Self {
+        // The difference of near floats is exact.
+        Self::of_errors(got.iter().zip(rest).zip(wanted).map(|((a, low), b)| (a - b) + low), 100)
+    }
+
+    fn of_errors(errors: impl Iterator<Item = Complex64>, floor: i32) -> Self {
+        let parts = |z: Complex64| [z.re.abs(), z.im.abs()];
+        let (mut count, mut sum, mut largest) = (0u64, 0.0, 0.0f64);
+        for part in errors.flat_map(parts) {
+            (count, sum, largest) = (count + 1, sum + part, largest.max(part));
         }
+        let floor = 2f64.powi(-floor);
+        Self { mean: -(sum / to_f64(count).max(1.0)).max(floor).log2(), min: -largest.max(floor).log2() }
     }
 }

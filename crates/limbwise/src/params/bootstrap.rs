@@ -47,7 +47,7 @@ impl EvalModLiteral {
         let straight = match self.sine {
             Sine::Cosine { arcsine: ..=1 } => 0,
             Sine::Cosine { arcsine } => series(arcsine),
-            Sine::Exponential { harmonics } => harmonics.saturating_sub(1),
+            Sine::Exponential { harmonics } => harmonics.next_power_of_two().trailing_zeros() as usize,
         };
         series(self.degree) + self.double_angles + straight
     }
@@ -72,6 +72,20 @@ pub struct BootstrapLiteral {
     pub ephemeral_weight: Option<usize>,
     /// The approximate reduction.
     pub eval_mod: EvalModLiteral,
+    /// Passes for scales of more bits than one pass gives.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refinement: Option<Refinement>,
+}
+
+/// Several passes in one bootstrapping: each but the first bootstraps the error that is left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Refinement {
+    /// Number of passes.
+    pub passes: usize,
+    /// log₂ of the user's scale over that of EvalMod's result. The result is brought to the user's scale by this power of
+    /// two, exactly and without a level; the errors of later passes are within these bits.
+    pub bits: u32,
 }
 
 /// The levels of each bootstrapping step.
@@ -130,6 +144,28 @@ impl Bootstrapping {
         self.literal.eval_mod.sine.straighten(turn(self.literal.message_ratio))
     }
 
+    /// The factor that the scale takes up after an exponential: that of the second or the fourth harmonic, which is a square
+    /// before its division, or else of the first, the gain of the sine.
+    #[must_use]
+    pub(crate) fn absorbed(&self) -> f64 {
+        match self.straightening()[..] {
+            [_, last] | [_, _, _, last] => last.abs(),
+            [first, ..] => first,
+            [] => 1.0,
+        }
+    }
+
+    /// log₂ of the factor between the user's scale and that of EvalMod's result.
+    pub(crate) fn log_refined(&self) -> u32 {
+        self.literal.refinement.map_or(0, |refinement| refinement.bits)
+    }
+
+    /// Passes of one bootstrapping.
+    #[must_use]
+    pub fn passes(&self) -> usize {
+        self.literal.refinement.map_or(1, |refinement| refinement.passes)
+    }
+
     /// Root mean square of the difference between z and the straightened sine of z, for z uniform in ±`width`.
     #[must_use]
     pub fn sine_error(&self, width: f64) -> f64 {
@@ -177,10 +213,12 @@ impl Bootstrapping {
     }
 
     /// Slots at most for which both halves of the coefficients fit into one message: an exponential needs four times the
-    /// slots, an arcsine twice, and a cosine without an arcsine cannot separate the halves.
+    /// slots, an arcsine twice; a cosine without an arcsine cannot separate the halves, and more than two harmonics turn
+    /// them by different angles.
     #[must_use]
     pub fn slots_beside(&self) -> usize {
         match self.literal.eval_mod.sine {
+            Sine::Exponential { harmonics: 3.. } => 0,
             Sine::Exponential { .. } => self.n / 8,
             Sine::Cosine { arcsine: 2.. } => self.n / 4,
             Sine::Cosine { .. } => 0,
@@ -244,6 +282,13 @@ fn check_ranges(boot: &BootstrapLiteral, log_n: u32) -> Result<(), ParamsError> 
         let ok = (1..=most).contains(&h);
         range(ok, "bootstrapping.ephemeral-weight", h.to_string(), &format!("a weight from 1 to {most}, usually 32"))?;
     }
+    if let Some(Refinement { passes, bits }) = boot.refinement {
+        range((2..=4).contains(&passes), "bootstrapping.refinement.passes", passes.to_string(), "2 to 4")?;
+        range((1..=60).contains(&bits), "bootstrapping.refinement.bits", bits.to_string(), "1 to 60")?;
+        let first = boot.order == Order::SlotToCoeffFirst;
+        let wanted = "no refinement with SlotToCoeff last, where a first pass can fail on constant messages";
+        range(first, "bootstrapping.refinement", format!("{passes} passes"), wanted)?;
+    }
     let EvalModLiteral { range: k, degree, double_angles, sine } = boot.eval_mod;
     range((2..=4096).contains(&k), "bootstrapping.eval-mod.range", k.to_string(), "2 to 4096; 16 for weight 32")?;
     range((7..=511).contains(&degree), "bootstrapping.eval-mod.degree", degree.to_string(), "7 to 511, usually 31")?;
@@ -256,8 +301,8 @@ fn check_ranges(boot: &BootstrapLiteral, log_n: u32) -> Result<(), ParamsError> 
             range(odd, "bootstrapping.eval-mod.sine.cosine.arcsine", arcsine.to_string(), wanted)?;
         }
         Sine::Exponential { harmonics } => {
-            let some = matches!(harmonics, 1 | 2);
-            range(some, "bootstrapping.eval-mod.sine.exponential.harmonics", harmonics.to_string(), "1 or 2")?;
+            let some = matches!(harmonics, 1..=4);
+            range(some, "bootstrapping.eval-mod.sine.exponential.harmonics", harmonics.to_string(), "1 to 4")?;
         }
     }
     // The series must oscillate at least as often as the cosine between its farthest multiples.

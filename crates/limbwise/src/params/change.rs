@@ -196,16 +196,22 @@ impl ParamsLiteral {
         Ok(())
     }
 
-    /// Resizes P to the largest digit with primes like its first one, if that one is given by its bits.
+    /// Resizes P to the largest digit: of its primes, if they are given by their bits, as many as needed, the last repeated.
+    /// The first ones make the key of an ephemeral secret, and stay.
     fn fit_special(&mut self) {
-        let Some(&PrimeChoice::Bits(bits @ 1..)) = self.special.first() else { return };
+        let by_bits = |prime: &PrimeChoice| matches!(prime, PrimeChoice::Bits(1..));
+        let Some(&last) = self.special.last().filter(|_| self.special.iter().all(by_bits)) else { return };
         let chain: Vec<f64> = self.levels.iter().flatten().map(|prime| prime.log2()).collect();
         let alpha = chain.len().div_ceil(self.dnum.max(1)).max(1);
         let digit = chain.chunks(alpha).map(|digit| digit.iter().sum::<f64>()).fold(0.0, f64::max);
+        let mut held = 0.0;
         // The rule of `Params::new` allows a digit two bits above P.
-        let wanted = ((digit - 2.0) / f64::from(bits)).ceil().max(1.0);
-        let count = (1..=MOST).find(|&count| count as f64 >= wanted).unwrap_or(MOST);
-        self.special = vec![PrimeChoice::Bits(bits); count];
+        let is_short = |prime: &PrimeChoice| {
+            let short = held == 0.0 || held + 2.0 < digit;
+            held += prime.log2();
+            short
+        };
+        self.special = self.special.iter().copied().chain(std::iter::repeat(last)).take(MOST).take_while(is_short).collect();
     }
 }
 

@@ -12,8 +12,14 @@ use limbwise_device::{Basis, Ring, RingSpec};
 use limbwise_math::{
     prime::{PrimesExhausted, ntt_primes_below, ntt_primes_near},
     rns::to_f64,
+    wide::Wide,
 };
 use std::sync::Arc;
+
+/// log₂ of the largest scale that f64 alone serves: an encoding of 60 bits is not worse than its f64 values.
+const LARGEST_NARROW: u32 = 60;
+/// Relative difference within which two scales are one, up to the rounding of the operations that led to them.
+const SAME_SCALE: f64 = 1e-12;
 
 /// A checked parameter set; clones share it.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,6 +33,8 @@ struct Inner {
     limbs: Vec<usize>,
     /// The scale of a settled ciphertext at each level.
     scales: Vec<f64>,
+    /// The same with what f64 does not hold, for scales above [`LARGEST_NARROW`].
+    exact_scales: Vec<Wide>,
     digits: Vec<Basis>,
     security: SecurityReport,
     bootstrapping: Option<Bootstrapping>,
@@ -73,7 +81,11 @@ impl Params {
             gate(literal.standard, literal.log_n, log_modulus, secret, literal.sigma, literal.insecure.as_ref())
         };
         let mut security = pass(ring.log_modulus(ring.full()), literal.secret)?;
-        let mut scales = level_scales(scale, &chain, &limbs);
+        let exact = if literal.log_scale > LARGEST_NARROW { exact_scales(scale, &chain, &limbs) } else { Vec::new() };
+        let mut scales = match &exact[..] {
+            [] => level_scales(scale, &chain, &limbs),
+            exact => exact.iter().map(|scale| scale.high).collect(),
+        };
         let bootstrapping = Bootstrapping::new(literal)?;
         if let Some(boot) = &bootstrapping {
             let q0 = chain[..limbs[0]].iter().map(|&q| to_f64(q)).product();
@@ -81,7 +93,18 @@ impl Params {
             bootstrapping_scales(&mut scales, boot, &chain, &limbs);
         }
         let (literal, known) = (literal.clone(), Known::default());
-        let inner = Inner { literal, ring, limbs, scales, digits, security: security.clone(), bootstrapping, known };
+        let exact_scales = exact;
+        let inner = Inner {
+            literal,
+            ring,
+            limbs,
+            scales,
+            exact_scales,
+            digits,
+            security: security.clone(),
+            bootstrapping,
+            known,
+        };
         let Some(weight) = bootstrapping.and_then(|boot| boot.literal.ephemeral_weight) else {
             return Ok(Self(Arc::new(inner)));
         };
@@ -170,6 +193,35 @@ impl Params {
         self.0.scales[level]
     }
 
+    /// Whether scales have more bits than f64 holds: values are then encoded and read, and constants rounded, by numbers of
+    /// two floats.
+    #[must_use]
+    pub fn is_wide(&self) -> bool {
+        !self.0.exact_scales.is_empty()
+    }
+
+    /// The scale that f64 stands for at a level: in a wide set the exact one of a settled ciphertext, or of a pending
+    /// product of two; any other is itself.
+    #[must_use]
+    pub fn exact_scale(&self, scale: f64, level: usize) -> Wide {
+        let near = |exact: Wide| (scale / exact.high - 1.0).abs() < SAME_SCALE;
+        let Some(&settled) = self.0.exact_scales.get(level) else { return scale.into() };
+        // The levels of EvalMod have scales of their own.
+        let user = near(settled) || near(settled * settled);
+        match user {
+            true if near(settled) => settled,
+            true => settled * settled,
+            false => scale.into(),
+        }
+    }
+
+    /// [`Self::dropped`] with what f64 does not hold.
+    #[must_use]
+    pub fn exact_dropped(&self, level: usize) -> Wide {
+        let from = if level == 0 { 0 } else { self.0.limbs[level - 1] };
+        exact_product(&self.0.ring.spec().primes[from..self.0.limbs[level]])
+    }
+
     /// The bootstrapping section, if the set has one.
     #[must_use]
     pub fn bootstrapping(&self) -> Option<&Bootstrapping> {
@@ -236,7 +288,7 @@ fn check_ranges(literal: &ParamsLiteral) -> Result<(), ParamsError> {
         literal.dnum.to_string(),
         &format!("1 to {count}, the number of limbs"),
     )?;
-    range((10..=60).contains(&literal.log_scale), "log_scale", literal.log_scale.to_string(), "10 to 60")?;
+    range((10..=100).contains(&literal.log_scale), "log_scale", literal.log_scale.to_string(), "10 to 100")?;
     let sigma = literal.sigma;
     range(
         sigma.is_finite() && sigma > 0.0 && sigma <= 100.0,
@@ -367,6 +419,23 @@ fn level_scales(top: f64, chain: &[u64], limbs: &[usize]) -> Vec<f64> {
     scales
 }
 
+/// [`level_scales`] in numbers of two floats.
+fn exact_scales(top: f64, chain: &[u64], limbs: &[usize]) -> Vec<Wide> {
+    let mut scales = vec![Wide::from(top); limbs.len()];
+    for level in (1..limbs.len()).rev() {
+        let dropped = exact_product(&chain[limbs[level - 1]..limbs[level]]);
+        let next = (scales[level] * scales[level]).over(dropped);
+        if (next.high / top).log2().abs() < 1.0 {
+            scales[level - 1] = next;
+        }
+    }
+    scales
+}
+
+fn exact_product(primes: &[u64]) -> Wide {
+    primes.iter().fold(Wide::from(1.0), |product, &q| product * Wide::of_integer(q.into()))
+}
+
 /// Scales inside EvalMod follow the same rule at the size of EvalMod's primes: each scale squared and divided is that
 /// of the level below. The last one is the user's scale in units of the sine if the sine fixes it, else the prime above
 /// it.
@@ -374,11 +443,11 @@ fn bootstrapping_scales(scales: &mut [f64], boot: &Bootstrapping, chain: &[u64],
     let dropped = |level: usize| chain[limbs[level - 1]..limbs[level]].iter().map(|&q| to_f64(q)).product::<f64>();
     let end = boot.eval_mod_end();
     let last = end == boot.output_level();
+    let result = scales[end] * (-f64::from(boot.log_refined())).exp2();
     let mut below = match (boot.literal.eval_mod.sine, &boot.straightening()[..]) {
-        (Sine::Cosine { arcsine: ..=1 }, [gain]) if last => scales[end] * gain,
-        (Sine::Exponential { .. }, [gain]) if last => scales[end] * gain / 2.0,
+        (Sine::Cosine { arcsine: ..=1 }, [gain]) if last => result * gain,
         // Divided, the square of the last level is minus the second harmonic times twice its factor.
-        (Sine::Exponential { .. }, [_, second]) if last => scales[end] * second.abs() / 2.0,
+        (Sine::Exponential { .. }, _) if last => result * boot.absorbed() / 2.0,
         _ => dropped(end + 1),
     };
     for (level, scale) in scales.iter_mut().enumerate().take(boot.eval_mod_level() + 1).skip(end + 1) {

@@ -17,7 +17,7 @@ pub mod presets;
 pub mod security;
 pub mod sine;
 
-pub use bootstrap::{BootstrapLiteral, Bootstrapping, EvalModLiteral, Order};
+pub use bootstrap::{BootstrapLiteral, Bootstrapping, EvalModLiteral, Order, Refinement};
 pub use change::{CHANGEABLE, ChangeableField};
 pub use checked::Params;
 pub use choose::{Wish, choose};

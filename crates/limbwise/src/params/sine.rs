@@ -1,7 +1,11 @@
 //! The sine of EvalMod: its series, its straightening, its error, and the cheapest series for a precision.
 
 use super::bootstrap::EvalModLiteral;
-use limbwise_math::chebyshev::{Series, least_squares};
+use limbwise_math::{
+    chebyshev::{Series, least_squares},
+    rns::to_f64,
+    wide::Wide,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::f64::consts::TAU;
@@ -24,12 +28,12 @@ pub enum Sine {
         /// Degree of the arcsine.
         arcsine: usize,
     },
-    /// exp(ix), squarings, then the imaginary part of the first one or two harmonics.
+    /// exp(ix), squarings, then the imaginary part of the first one to four harmonics.
     ///
     /// A squaring doubles the error, where a double angle may multiply it by four. A second harmonic costs one level,
-    /// where an equally good arcsine of degree 3 costs two.
+    /// where an equally good arcsine of degree 3 costs two; three and four cost two.
     Exponential {
-        /// Number of harmonics.
+        /// Number of harmonics, 1 to 4.
         harmonics: usize,
     },
 }
@@ -85,6 +89,25 @@ impl Sine {
     }
 }
 
+/// Largest half angle whose Bessel functions the power series gives to more than 60 bits: its terms reach e^{2·16} = 2^46,
+/// and wide numbers have 106 bits.
+const MOST_HALF_ANGLE: f64 = 16.0;
+/// log₂ of the rest of an expansion that double precision does not hold.
+const LEAST_REST: f64 = -56.0;
+
+/// J_k(2h) by its power series, Σ (−1)ⁱ·h^(2i+k)/(i!·(i+k)!).
+fn bessel(k: usize, half: Wide) -> Wide {
+    let mut term = (1..=k).fold(Wide::from(1.0), |product, i| product * half.over(to_f64(i as u64).into()));
+    let (square, mut sum) = (half * half, term);
+    // Past i = 2h the terms fall by four at each step.
+    for i in 1..=(2.0 * half.high) as usize + 64 {
+        let divisor = to_f64(i as u64) * to_f64((i + k) as u64);
+        term = -(term * square).over(divisor.into());
+        sum = sum + term;
+    }
+    sum
+}
+
 /// The angle of z = 1: 2π/2^m.
 pub(super) fn turn(message_ratio: u32) -> f64 {
     TAU * (-f64::from(message_ratio)).exp2()
@@ -121,6 +144,9 @@ impl EvalModLiteral {
     }
 
     fn series_by(&self, fitted: impl Fn(&dyn Fn(f64) -> f64) -> Vec<f64>) -> Vec<f64> {
+        if let Some(expansion) = self.expansion() {
+            return expansion;
+        }
         let slow = TAU * f64::from(self.range) / (self.double_angles as f64).exp2();
         let cosine = fitted(&|u| (slow * u).cos());
         match self.sine {
@@ -130,6 +156,28 @@ impl EvalModLiteral {
                 cosine.into_iter().zip(sine).enumerate().map(|(k, (c, s))| if k % 2 == 0 { c } else { s }).collect()
             }
         }
+    }
+
+    /// The first terms of the expansion in Bessel functions, exp(iau) = J₀(a) + 2·Σ iᵏ·J_k(a)·T_k(u), where the rest is
+    /// below what double precision holds; `None` elsewhere. A fit in double precision ends near 2^−49, which squarings and
+    /// the gain of the sine amplify to 2^−39 of a message.
+    ///
+    /// Source: \[AS64\] 9.1.10, 9.1.44.
+    fn expansion(&self) -> Option<Vec<f64>> {
+        let angle = f64::from(self.range) / (self.double_angles as f64).exp2();
+        let half = Wide::TAU.shifted(0.5) * angle.into();
+        // The leading term of the first function that is left out; all others are smaller.
+        let rest = (1..=self.degree + 1).map(|k| (half.high / to_f64(k as u64)).log2()).sum::<f64>();
+        let kept = half.high <= MOST_HALF_ANGLE && rest <= LEAST_REST;
+        let odd = |k: usize| k % 2 == 1;
+        let sine = matches!(self.sine, Sine::Exponential { .. });
+        let coefficient = |k: usize| match k {
+            0 => bessel(0, half).high,
+            k if odd(k) && !sine => 0.0,
+            // iᵏ: the sign changes from one even term to the next, and from one odd term to the next.
+            k => bessel(k, half).high * if k % 4 < 2 { 2.0 } else { -2.0 },
+        };
+        kept.then(|| (0..=self.degree).map(coefficient).collect())
     }
 
     /// The fitting points: values of u around each integer.
@@ -220,11 +268,41 @@ mod tests {
             (cosine(7), 44.0),
             (exponential(1), 12.0),
             (exponential(2), 24.0),
+            (exponential(3), 35.0),
+            (exponential(4), 45.0),
         ] {
             let factors = sine.straighten(turn(7));
             let error = |z: f64| sine.straightened(turn(7), &factors, z) - z;
             let worst = (-100..=100).map(|i| error(f64::from(i) / 100.0).abs()).fold(0.0, f64::max);
             assert!(-worst.log2() > bits, "{sine:?}: {}", -worst.log2());
+        }
+    }
+
+    /// What is computed from the expansion meets the exponential where a fit in double precision does not.
+    #[test]
+    fn an_expansion_is_as_good_as_double_precision() {
+        let sine = Sine::Exponential { harmonics: 4 };
+        let series = EvalModLiteral { range: 16, degree: 63, double_angles: 2, sine };
+        let coefficients = series.expansion().unwrap();
+        assert!(EvalModLiteral { degree: 31, double_angles: 3, ..series }.expansion().is_none());
+        // J₀(8π) = 0.112 073… lies between its neighbours of the recurrence J_{k−1} + J_{k+1} = (k/h)·J_k.
+        let half = Wide::TAU.shifted(2.0);
+        for k in [1, 7, 30, 60] {
+            let sum = bessel(k - 1, half) + bessel(k + 1, half);
+            let wanted = bessel(k, half) * Wide::from(k as f64).over(half);
+            assert!((sum - wanted).high.abs() < 1e-24 * sum.high.abs().max(1e-3), "{k}");
+        }
+        let part = |parity: usize| {
+            let kept = coefficients.iter().enumerate().map(|(k, &c)| if k % 2 == parity { c } else { 0.0 });
+            Series { coefficients: kept.collect(), from: -1.0, to: 1.0 }
+        };
+        let (even, odd) = (part(0), part(1));
+        for i in -40..=40 {
+            // At multiples of 1/64 the angle is a multiple of π/16, known without a reduction.
+            let (u, turns) = (f64::from(i) / 64.0, f64::from((4 * i).rem_euclid(64)) / 64.0);
+            let wanted = [(TAU * turns).cos(), (TAU * turns).sin()];
+            let errors = [even.evaluate(u) - wanted[0], odd.evaluate(u) - wanted[1]];
+            assert!(errors.iter().all(|e| e.abs() < 4e-15), "{u}: {errors:?}");
         }
     }
 

@@ -6,7 +6,7 @@ use super::{Difference, Encoding, Encryption, Input, Keys, NoKeys, Scheme, Setup
 #[cfg(feature = "client")]
 use crate::{
     ckks::{
-        Audit, Expectation, FreshCiphertext, Model as Knowledge, Probe, ShadowBound, decrypt, decrypt::phase,
+        Audit, Expectation, FreshCiphertext, Model as Knowledge, Probe, ShadowBound, decrypt::phase, decrypt_wide,
         encrypt::encrypt_in_pieces, encrypt_from, encrypt_seeded_from,
     },
     wire::FreshWriter,
@@ -121,7 +121,8 @@ impl Scheme for Ckks {
     type Means<'a, D: Device + 'a> = Slots<'a, D>;
     type Ciphertext<D: Device> = Ciphertext<D>;
     type Estimate = SlotsEstimate;
-    /// The slots of each result, one vector per batch entry.
+    /// The slots of each result, one vector per batch entry; of a wide set's scale as many more, with what f64 leaves of
+    /// them.
     type Reading = Vec<Vec<Vec<Complex64>>>;
 
     fn params(literal: &ParamsLiteral) -> Result<Params> {
@@ -387,7 +388,11 @@ impl ClientScheme for Ckks {
         results: &[Ciphertext<D>],
     ) -> Result<Vec<Vec<Vec<Complex64>>>> {
         let Setup { dev, encoder, params } = setup;
-        results.iter().map(|result| decrypt(dev, encoder, params, secrets.rlwe(), result)).collect()
+        let open = |result| {
+            let (messages, rest) = decrypt_wide(dev, encoder, params, secrets.rlwe(), result)?;
+            Ok([messages, rest].concat())
+        };
+        results.iter().map(open).collect()
     }
 
     fn of_others<D: Device>(recorded: &Ciphertext<D>, number: u64) -> Ciphertext<D> {

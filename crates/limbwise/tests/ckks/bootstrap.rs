@@ -6,11 +6,14 @@ use limbwise::{
     ckks::{
         Auto, Ciphertext, Evaluator, Packing, PlaintextForm, Precision,
         bootstrap::{BootstrapPlan, Bootstrapper, Content, HalvesAt, Rotations, requirements},
-        decrypt, encrypt_secret,
+        decrypt::{decrypt, decrypt_wide, phase},
+        encrypt_secret,
     },
-    params::{BootstrapLiteral, EvalModLiteral, Insecure, Order, Params, ParamsLiteral, PrimeChoice, Secret, Sine},
+    params::{BootstrapLiteral, EvalModLiteral, Insecure, Order, Params, ParamsLiteral, PrimeChoice, Secret, Sine, presets::presets},
     rlwe::KeySet,
 };
+use limbwise_device::{Device as _, HostRead as _};
+use limbwise_math::{rns::Reconstruction, wide::WideComplex};
 
 /// The default preset's chain, shortened to 2 levels, on a small ring.
 fn literal(order: Order, arcsine: usize, ratio: u32) -> ParamsLiteral {
@@ -38,6 +41,7 @@ fn with_sine(order: Order, sine: Sine, ratio: u32) -> ParamsLiteral {
         message_ratio: ratio,
         ephemeral_weight: Some(32),
         eval_mod,
+        refinement: None,
     });
     literal.insecure = Some(Insecure { reason: "unit test on a small ring".into() });
     literal
@@ -205,7 +209,7 @@ fn a_second_pass_takes_away_the_error_of_the_first() {
     for values in [uniform(slots, "boot"), vec![Complex64::new(0.7, 0.3); slots]] {
         let a = encrypted(&s, &values);
         let once = boot.evaluate(&s.auto(), &a).unwrap();
-        let twice = boot.evaluate_twice(&s.auto(), &a, &mut |_| ()).unwrap();
+        let twice = boot.evaluate_in_passes(&s.auto(), &a, 2, &mut |_| ()).unwrap();
         assert_eq!(twice.level + 1, once.level);
         let [once, twice] =
             [once, twice].map(|c| (Precision::of(&s.decrypt(&c), &values), c.estimate.precision_bits()));
@@ -295,5 +299,142 @@ fn an_error_that_comes_in_goes_out() {
             "{order:?}, {slots}: {} of {wanted}",
             dirty.estimate.error()
         );
+    }
+}
+
+/// A preset on a small ring, with fewer levels between two bootstrappings.
+fn shrunk(name: &str, log_n: u32, levels: usize) -> ParamsLiteral {
+    let mut literal = presets().into_iter().find(|p| p.name == name).unwrap().literal;
+    let (at, kept) = (1 + literal.bootstrapping.unwrap().slot_to_coeff, levels);
+    let before = Params::new(&literal).unwrap().bootstrapping().unwrap().levels;
+    literal.levels.drain(at + kept..at + before);
+    literal.log_n = log_n;
+    literal.dnum = literal.dnum.min(6);
+    literal.insecure = Some(Insecure { reason: "unit test on a small ring".into() });
+    literal
+}
+
+#[test]
+fn forty_bits_in_one_pass() {
+    let slots = 1 << 10;
+    let values = uniform(slots, "boot");
+    for plan in [BootstrapPlan::fastest(slots), BootstrapPlan::smallest(slots)] {
+        expect(&shrunk("boot-40", 11, 2), plan, &values, 42.0);
+    }
+    let real: Vec<Complex64> = values.iter().map(|z| Complex64::from(z.re)).collect();
+    let plan = BootstrapPlan { content: Content::Real, ..BootstrapPlan::fastest(slots) };
+    expect(&shrunk("boot-40", 11, 2), plan, &real, 42.0);
+}
+
+#[test]
+fn eighty_bits_in_two_passes() {
+    let slots = 1 << 10;
+    let literal = shrunk("boot-80", 11, 2);
+    let (s, boot) = session(&literal, BootstrapPlan::fastest(slots));
+    let auto = s.auto();
+    let read = |c: &Ciphertext<Dev>| {
+        let (near, rest) = decrypt_wide(&s.dev, &s.encoder, &s.params, &s.secret, c).unwrap();
+        (near.concat(), rest.concat())
+    };
+    for values in [uniform(slots, "boot"), vec![Complex64::new(0.7, 0.3); slots]] {
+        let a = encrypted(&s, &values);
+        let precision = |c: &Ciphertext<Dev>| {
+            let (near, rest) = read(c);
+            (Precision::of_wide(&near, &rest, &values), c.estimate.precision_bits())
+        };
+        let (fresh, expected) = precision(&a);
+        assert!(fresh.mean > 85.0 && (fresh.mean - expected).abs() < 0.5, "{fresh:?}, expected {expected}");
+        let once = boot.evaluate_in_passes(&auto, &a, 1, &mut |_| ()).unwrap();
+        let twice = boot.evaluate(&auto, &a).unwrap();
+        assert_eq!((once.level, twice.level), (boot.levels().output_level(), boot.levels().output_level()));
+        for (c, bits) in [(&once, 42.0), (&twice, 80.0)] {
+            let (got, expected) = precision(c);
+            assert!(got.mean > bits && (got.mean - expected).abs() < 1.5, "{got:?}, expected {expected}");
+        }
+        // Additions, constants and products keep the digits: 3x/8 − 1/4, then its square, of numbers with few bits.
+        let affine = auto.add_scalar(&auto.settle(&auto.weighted_sum(&[(0.375, &twice)]).unwrap()).unwrap(), -0.25);
+        let (near, rest) = read(&auto.settle(&auto.square(&affine).unwrap()).unwrap());
+        let exact = |z: Complex64| WideComplex { re: z.re.into(), im: z.im.into() };
+        let errors = near.iter().zip(&rest).zip(&values).map(|((near, rest), x)| {
+            let x = exact(*x) * exact(0.375.into()) + exact((-0.25).into());
+            let error = exact(*near) + exact(*rest) - x * x;
+            error.re.high.abs().max(error.im.high.abs())
+        });
+        let worst = errors.fold(0.0, f64::max);
+        assert!(worst < 2f64.powi(-76), "2^{:.1}", worst.log2());
+    }
+}
+
+/// How often a multiple of q₀ leaves the range is what the failure probability says: counted over real ciphertexts, for
+/// ranges so small that it happens.
+#[test]
+fn multiples_are_as_large_as_the_failure_probability_says() {
+    let mut literal = literal(Order::SlotToCoeffFirst, 3, 7);
+    literal.secret = Secret::FixedWeight(32);
+    literal.bootstrapping.as_mut().unwrap().ephemeral_weight = None;
+    literal.log_n = 12;
+    let params = Params::new(&literal).unwrap();
+    let s = Session::with_keys(params.clone(), &Default::default());
+    let (low, top, n) = (params.basis(0), params.top_level(), params.ring().n());
+    let q0 = params.dropped(0);
+    let crt = Reconstruction::new(&params.ring().moduli_of(params.basis(top)));
+    let (mut counts, mut samples) = ([0u32; 8], 0u32);
+    for _ in 0..24 {
+        let a = s.eval().drop_level(&encrypted(&s, &vec![Complex64::default(); n / 2]), 0).unwrap();
+        let others = params.basis(top) - low;
+        let raise = |part| s.dev.join(&[part, &s.dev.extend_limb(&s.dev.intt(part.clone()), others)]);
+        let raised = Ciphertext { parts: a.parts.iter().map(|p| raise(p)).collect(), level: top, ..a };
+        let words = s.dev.download(&phase(&s.dev, &params, &s.secret, &raised)).unwrap();
+        for k in 0..n {
+            let residues: Vec<u64> = words.chunks_exact(n).map(|limb| limb[k]).collect();
+            let multiple = (crt.centered_f64(&residues) / q0).round().abs();
+            samples += 1;
+            for (range, count) in counts.iter_mut().enumerate() {
+                *count += u32::from(multiple >= range as f64);
+            }
+        }
+    }
+    for (range, &found) in counts.iter().enumerate().skip(3) {
+        let mut narrow = literal.clone();
+        let eval_mod = &mut narrow.bootstrapping.as_mut().unwrap().eval_mod;
+        eval_mod.range = u32::try_from(range).unwrap();
+        let boot = *Params::new(&narrow).unwrap().bootstrapping().unwrap();
+        // A slot has two coefficients.
+        let expected = f64::from(samples) * 0.5 * boot.log2_failure(1).exp2();
+        let deviation = expected.sqrt();
+        assert!((f64::from(found) - expected).abs() < 5.0 * deviation + 1.0, "{range}: {found}, expected {expected:.1}");
+        assert!(range > 6 || found > 20, "{range}: {found} cases are too few to tell");
+    }
+}
+
+#[test]
+#[ignore = "TEMPORARY"]
+fn try_set() {
+    for path in std::env::var("BOOT_TOML").unwrap().split(',') {
+        let literal: ParamsLiteral = toml::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+        let params = match Params::new(&literal) { Ok(p) => p, Err(e) => { println!("{path}: {e}"); continue } };
+        let slots = params.max_slots();
+        let multi = std::env::var("BOOT_PLAN").is_ok_and(|p| p == "multi");
+        let mut plan = BootstrapPlan::fastest(slots);
+        if multi { plan.rotations = Rotations::MultiHop; }
+        let start = std::time::Instant::now();
+        let (s, boot) = session(&literal, plan);
+        println!("{path}: QP {:.1}, {} levels, made in {:?}", params.security().log_qp, boot.levels().levels, start.elapsed());
+        let auto = s.auto();
+        for values in [uniform(slots, "boot"), vec![Complex64::new(0.7, 0.3); slots]] {
+            let a = encrypted(&s, &values).bounded_by(2f64.sqrt());
+            for passes in 1..=boot.levels().passes() {
+                let start = std::time::Instant::now();
+                let mut last = start;
+                let mut text = String::new();
+                let result = boot.evaluate_in_passes(&auto, &a, passes, &mut |name| {
+                    text += &format!(" {:.2}s {name}", last.elapsed().as_secs_f64());
+                    last = std::time::Instant::now();
+                }).unwrap();
+                let (near, rest) = decrypt_wide(&s.dev, &s.encoder, &s.params, &s.secret, &result).unwrap();
+                let got = if rest.is_empty() { Precision::of(&near.concat(), &values) } else { Precision::of_wide(&near.concat(), &rest.concat(), &values) };
+                println!("  pass {passes}: {got:?} expected {:.2} in {:?}:{text}", result.estimate.precision_bits(), start.elapsed());
+            }
+        }
     }
 }

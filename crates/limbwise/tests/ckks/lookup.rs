@@ -31,6 +31,7 @@ fn literal(levels: usize, range: u32) -> ParamsLiteral {
         message_ratio: 7,
         ephemeral_weight: Some(32),
         eval_mod,
+        refinement: None,
     });
     literal.insecure = Some(Insecure { reason: "unit test on a small ring".into() });
     literal

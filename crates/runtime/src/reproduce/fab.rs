@@ -38,6 +38,7 @@ pub(super) fn params() -> Result<Params> {
         message_ratio: 10,
         ephemeral_weight: Some(32),
         eval_mod: EvalModLiteral { range: 16, degree: 63, double_angles: 2, sine: Sine::Exponential { harmonics: 2 } },
+        refinement: None,
     });
     Ok(Params::new(&literal).map_err(limbwise::Error::from)?)
 }

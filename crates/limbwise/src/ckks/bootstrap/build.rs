@@ -184,7 +184,7 @@ impl<'b, D: Device> Builder<'b, D> {
         let (levels, params) = (&self.levels, self.params);
         let end = levels.eval_mod_end();
         if levels.literal.order == Order::SlotToCoeffFirst {
-            return params.scale(end);
+            return params.scale(end) * (-f64::from(levels.log_refined())).exp2();
         }
         let prime = params.dropped(end + 1);
         match (levels.literal.eval_mod.sine, &levels.straightening()[..]) {
@@ -192,7 +192,7 @@ impl<'b, D: Device> Builder<'b, D> {
             (Sine::Cosine { .. }, _) => prime / f64::from(levels.literal.message_ratio).exp2(),
             (Sine::Exponential { .. }, factors) => {
                 let reached = if factors.len() == 1 { prime } else { params.scale(end + 1).powi(2) / prime };
-                reached * 2.0 / factors[factors.len() - 1].abs()
+                reached * 2.0 / levels.absorbed()
             }
         }
     }
@@ -252,7 +252,9 @@ impl<'b, D: Device> Builder<'b, D> {
     /// The maps of a step, with their rotations merged as the plan's strategy wants them.
     fn factors(&self, step: Step, factors: usize) -> Result<Factors> {
         let telescoped = self.plan.rotations == Rotations::MultiHop;
-        Recipe { step, slots: self.plan.slots, factors, telescoped }.factors(self.params)
+        // EvalMod's primes say how many bits are wanted.
+        let rounded_roots = self.params.dropped(self.levels.eval_mod_level()).log2() > 51.0;
+        Recipe { step, slots: self.plan.slots, factors, telescoped, rounded_roots }.factors(self.params)
     }
 
     /// Encodes a step that starts at a level and multiplies the scale by `gain`.
@@ -260,7 +262,7 @@ impl<'b, D: Device> Builder<'b, D> {
         let each = gain.powf(1.0 / count(factors.maps.len()));
         let encode = |(index, map): (usize, &Diagonals)| {
             let level = top - index;
-            let (strategy, form) = (self.plan.rotations.strategy(map), self.plan.form);
+            let (strategy, form) = (self.plan.strategy(map), self.plan.form);
             let plan = LinearPlan { strategy, form, level, scale: each * self.params.dropped(level) };
             self.make.map(self.encoder, map, plan)
         };

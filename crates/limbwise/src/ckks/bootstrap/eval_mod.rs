@@ -3,7 +3,7 @@
 //! With x = I + z/2^m and I an integer, sin 2πx = sin(2π·z/2^m) is independent of I. There are two ways to the sine.
 //! The first is a cosine a quarter turn earlier: a Chebyshev series at 2^−r of the angle, then r double angles; a short
 //! odd polynomial (the arcsine) removes the sine's curvature. The second is the imaginary part of an exponential: a
-//! series with imaginary odd coefficients, then r squarings; two harmonics together are straighter than one.
+//! series with imaginary odd coefficients, then r squarings; several harmonics together are straighter than one.
 //!
 //! Source: \[HK20\], \[LLLKN21\] (the arcsine) Differs: the series is a least-squares fit near the integers; harmonics
 //! after an exponential are ours.
@@ -55,7 +55,7 @@ pub(super) fn eval_mod<D: Device>(
 
 /// exp(2πix) for u = x/K, from the series of 2^−r of the angle.
 ///
-/// Shape:  EvalMod's first level → its last but one if there are two harmonics, else its last.
+/// Shape:  EvalMod's first level → its last, less the levels of the harmonics.
 /// Scale:  that of its level.
 pub(super) fn exponential<D: Device>(
     boot: &Bootstrapper<D>,
@@ -80,8 +80,8 @@ fn double_angle<D: Device>(auto: &Auto<'_, D>, cosine: &Ciphertext<D>, index: u3
     Ok(auto.eval.add_scalar_in_place(twice, -1.0).bounded_by(1.0))
 }
 
-/// `2·(g₁·e + g₂·e²)` for e = exp(2πix): its imaginary part is 2z. The second harmonic is the square before its
-/// division, so it costs one level; the scale absorbs its factor.
+/// `2·Σ g_k·e^k` for e = exp(2πix): its imaginary part is 2z. The second harmonic is the square before its division, so
+/// it costs one level; the scale absorbs its factor.
 fn harmonics<D: Device>(boot: &Bootstrapper<D>, auto: &Auto<'_, D>, e: &Ciphertext<D>) -> Result<Ciphertext<D>> {
     let eval = &auto.eval;
     match boot.straightening[..] {
@@ -101,8 +101,36 @@ fn harmonics<D: Device>(boot: &Bootstrapper<D>, auto: &Auto<'_, D>, e: &Cipherte
             };
             Ok(with_exact_scale(Ciphertext { scale: sum.scale * 2.0 / second.abs(), ..sum }, boot.target))
         }
-        _ => unreachable!("the parameters have one harmonic or two"),
+        ref factors => four_harmonics(boot, auto, e, factors),
     }
+}
+
+/// `2·Σ g_k·e^k` for three or four harmonics, as `(g₁·e + g₂·e²) + e²·(g₃·e + g₄·e²)`: two levels. A square before its
+/// division takes no other factor than ±1, so the scale absorbs |g₄|; for three harmonics it absorbs g₁.
+fn four_harmonics<D: Device>(
+    boot: &Bootstrapper<D>,
+    auto: &Auto<'_, D>,
+    e: &Ciphertext<D>,
+    factors: &[f64],
+) -> Result<Ciphertext<D>> {
+    let eval = &auto.eval;
+    let _region = eval.device().region("harmonics", 0);
+    let absorbed = boot.levels.absorbed();
+    let square = eval.square(e)?;
+    let third = (factors[2] / absorbed, e);
+    let above = match factors.get(3) {
+        None => eval.rescale(&eval.combination("harmonics", &[third], square.scale)?)?,
+        Some(fourth) => {
+            let terms = [third, (fourth.signum(), &square)];
+            eval.relinearize_rescaled(&eval.combination("harmonics", &terms, square.scale)?)?
+        }
+    };
+    let square = auto.settle(&square)?;
+    let product = eval.multiply(&with_exact_scale(above, square.scale), &square)?;
+    let e = eval.drop_level(e, square.level)?;
+    let terms = [(factors[0] / absorbed, &e), (factors[1] / absorbed, &square), (1.0, &product)];
+    let sum = eval.relinearize_rescaled(&eval.combination("harmonics", &terms, product.scale)?)?;
+    Ok(with_exact_scale(Ciphertext { scale: sum.scale * 2.0 / absorbed, ..sum }, boot.target))
 }
 
 /// What turns the blocks of [`Halves::WithOpposites`](super::Halves): with w = exp(2πix) of the blocks' arguments, the

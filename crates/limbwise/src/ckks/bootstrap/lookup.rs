@@ -23,9 +23,9 @@ const TABLE: &str = "table";
 const BEFORE: usize = 3;
 
 /// The level of points on the circle. The exponential ends where the harmonics begin, at a scale that only they use; a
-/// division brings it to the scale of a level, and takes the place of the second harmonic's if there is one.
+/// division brings it to the scale of a level, and takes the place of those of further harmonics if there are any.
 fn circle_level(boot: &Bootstrapping) -> usize {
-    let second = matches!(boot.literal.eval_mod.sine, Sine::Exponential { harmonics: 2 });
+    let second = matches!(boot.literal.eval_mod.sine, Sine::Exponential { harmonics: 2.. });
     boot.eval_mod_end() - usize::from(!second)
 }
 

@@ -22,7 +22,7 @@ mod transforms;
 pub(crate) use build::middle_monomial;
 pub use build::requirements;
 pub use lookup::Lookup;
-pub use plan::{BootstrapPlan, Content, HalvesAt, Rotations};
+pub use plan::{BabySteps, BootstrapPlan, Content, HalvesAt, Rotations};
 pub use steps::Underway;
 pub use table::{LookupNoise, LookupTable};
 
@@ -140,7 +140,7 @@ impl<D: Device> Bootstrapper<D> {
         maps.map(|map| (map.diagonals() * map.slots() * size_of::<Complex64>()) as u64).sum()
     }
 
-    /// The same message with [`Bootstrapping::levels`] levels.
+    /// The same message with [`Bootstrapping::levels`] levels, in as many passes as the parameters say.
     ///
     /// Shape:  level ≥ the input level → the output level.
     /// Scale:  that of the output level.
@@ -158,6 +158,15 @@ impl<D: Device> Bootstrapper<D> {
     /// # Errors
     /// As [`Self::evaluate`].
     pub fn evaluate_in_steps(
+        &self,
+        auto: &Auto<'_, D>,
+        a: &Ciphertext<D>,
+        begins: &mut dyn FnMut(&'static str),
+    ) -> Result<Ciphertext<D>> {
+        self.evaluate_in_passes(auto, a, self.levels.passes(), begins)
+    }
+
+    fn one_pass(
         &self,
         auto: &Auto<'_, D>,
         a: &Ciphertext<D>,

@@ -45,10 +45,21 @@ impl Rotations {
     /// baby steps.
     #[must_use]
     pub fn strategy(self, map: &Diagonals) -> Strategy {
+        self.strategy_with(map, BabySteps::Usual)
+    }
+
+    /// The strategy for one map with other than the usual number of baby steps.
+    #[must_use]
+    pub fn strategy_with(self, map: &Diagonals, steps: BabySteps) -> Strategy {
         let mut babies = 1;
         while 4 * babies * babies <= 2 * map.count() + map.count() / 2 {
             babies *= 2;
         }
+        babies = match steps {
+            BabySteps::Usual => babies,
+            BabySteps::Fewer => (babies / 2).max(1),
+            BabySteps::More => 2 * babies,
+        };
         match self {
             Self::Direct => Strategy::Direct,
             Self::Hoisted => Strategy::Hoisted,
@@ -57,6 +68,40 @@ impl Rotations {
             Self::DoubleHoisted => Strategy::DoubleHoisted { babies },
             Self::MultiHop => Strategy::MultiHop { babies },
         }
+    }
+}
+
+/// How many baby steps a map has, beside the usual number. Which is best depends on the levels, the digits and the machine:
+/// plans compare them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum BabySteps {
+    /// As many as the rule says.
+    #[default]
+    Usual,
+    /// Half as many, with twice the giant steps: fewer plaintexts in memory at a time.
+    Fewer,
+    /// Twice as many, with half the giant steps.
+    More,
+}
+
+impl BabySteps {
+    /// All numbers.
+    pub const ALL: [Self; 3] = [Self::Usual, Self::Fewer, Self::More];
+
+    /// What reports add to the name of a strategy.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Usual => "",
+            Self::Fewer => ", fewer baby steps",
+            Self::More => ", more baby steps",
+        }
+    }
+
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+    fn is_usual(&self) -> bool {
+        *self == Self::Usual
     }
 }
 
@@ -99,6 +144,9 @@ pub struct BootstrapPlan {
     pub form: PlaintextForm,
     /// How the halves go through EvalMod.
     pub halves: HalvesAt,
+    /// The number of baby steps of the linear steps.
+    #[serde(default, skip_serializing_if = "BabySteps::is_usual")]
+    pub babies: BabySteps,
 }
 
 impl BootstrapPlan {
@@ -111,7 +159,14 @@ impl BootstrapPlan {
             rotations: Rotations::DoubleHoisted,
             form: PlaintextForm::Full,
             halves: HalvesAt::Once,
+            babies: BabySteps::Usual,
         }
+    }
+
+    /// The strategy of one of its maps.
+    #[must_use]
+    pub fn strategy(&self, map: &Diagonals) -> Strategy {
+        self.rotations.strategy_with(map, self.babies)
     }
 
     /// The configuration with the least memory.

@@ -123,12 +123,14 @@ impl<D: Device> Bootstrapper<D> {
         slot_to_coeff::slot_to_coeff(self, &auto.eval, &input)
     }
 
-    /// The result after the last step, with its estimate.
+    /// The result after the last step, with its estimate: in a refined set at EvalMod's scale, which [`Self::lifted`]
+    /// brings to the user's.
     #[must_use]
     pub fn finish(&self, auto: &Auto<'_, D>, last: Underway<D>) -> Ciphertext<D> {
         let params = auto.eval.params();
         let Underway { value, expected, message, shadow, .. } = last;
-        let scale = params.scale(self.levels.output_level());
+        let refined = (-f64::from(self.levels.log_refined())).exp2();
+        let scale = params.scale(self.levels.output_level()) * refined;
         let reached = value.scale * self.fill;
         debug_assert!((reached / scale - 1.0).abs() < 1e-8, "2^{} for 2^{}", reached.log2(), scale.log2());
         let first = self.levels.literal.order == Order::SlotToCoeffFirst;

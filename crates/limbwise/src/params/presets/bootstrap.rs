@@ -9,7 +9,7 @@
 
 use super::{
     super::{
-        bootstrap::{BootstrapLiteral, EvalModLiteral, Order},
+        bootstrap::{BootstrapLiteral, EvalModLiteral, Order, Refinement},
         literal::{ParamsLiteral, PrimeChoice},
         sine::Sine,
     },
@@ -42,6 +42,21 @@ fn for_all_slots() -> Vec<Preset> {
             "boot-precise",
             "two passes: 12 levels, 31.5 bits at scale 2^45, 2^-106 failures; keys 6.6 GB, at least 1.0 GB seeded",
             boot_precise(),
+        ),
+        preset(
+            "boot-17",
+            "the most levels: 17 levels, 24.0 bits, 2^-106 failures; keys 8.7 GB, at least 0.9 GB seeded; two and three maps, dnum 5",
+            boot_17(),
+        ),
+        preset(
+            "boot-40",
+            "40 bits in one pass: 6 levels of 57 bits, 40.0 bits, 2^-106 failures; keys 11.5 GB, at least 1.7 GB seeded; four harmonics",
+            boot_40(),
+        ),
+        preset(
+            "boot-80",
+            "80 bits in two passes: 3 levels of 96 bits, 80.0 bits, 2^-106 failures a pass; keys 11.7 GB, at least 1.8 GB seeded; four harmonics",
+            boot_80(),
         ),
         preset(
             "boot-n15",
@@ -122,6 +137,7 @@ fn bootstrapping(message_ratio: u32, sine: Sine) -> BootstrapLiteral {
         message_ratio,
         ephemeral_weight: Some(32),
         eval_mod: EvalModLiteral { range: 16, degree: 31, double_angles: 3, sine },
+        refinement: None,
     }
 }
 
@@ -137,6 +153,16 @@ fn boot(user: usize, eval_mod: u32, coeff_to_slot: u32, special: (u32, usize), d
     literal
 }
 
+/// `boot` with two and three maps, whose two levels and one digit more go to the user.
+fn boot_17() -> ParamsLiteral {
+    let mut literal = ParamsLiteral::chain(16, 50, 40, 0, (50, 7), 5);
+    let sine = Sine::Exponential { harmonics: 2 };
+    literal.levels = levels(&[(&[50], 1), (&[31], 2), (&[40], 17), (&[30, 29], 1), (&[50], 8), (&[47], 3)]);
+    let boot = bootstrapping(7, sine);
+    literal.bootstrapping = Some(BootstrapLiteral { slot_to_coeff: 2, coeff_to_slot: 3, ..boot });
+    literal
+}
+
 /// The choice of published implementations: a cosine, an arcsine of degree 3, no prime above 50 bits.
 fn boot_cosine() -> ParamsLiteral {
     let mut literal = ParamsLiteral::chain(16, 50, 40, 0, (49, 8), 4);
@@ -149,6 +175,37 @@ fn boot_precise() -> ParamsLiteral {
     let mut literal = ParamsLiteral::chain(16, 50, 45, 0, (50, 7), 5);
     literal.levels = levels(&[(&[50], 1), (&[33], 3), (&[45], 13), (&[27, 27], 1), (&[50], 8), (&[46], 4)]);
     literal.bootstrapping = Some(bootstrapping(7, Sine::Exponential { harmonics: 2 }));
+    literal
+}
+
+/// Four harmonics, which make the sine straight to 48 bits at a message ratio of 7. Each bit more of the ratio would cost one
+/// in every other part: the argument x = I + z/2^m must be known to 40 + m bits, and the maps are f64 numbers. Degree 63
+/// and two squarings take as many levels as degree 31 and three, and end below what f64 holds.
+fn fine(log_scale: u32, runs: &[(&[u32], usize)], special: &[(u32, usize)], dnum: usize) -> ParamsLiteral {
+    let mut literal = ParamsLiteral::chain(16, 50, log_scale, 0, (50, 1), dnum);
+    literal.levels = levels(runs);
+    literal.special = special.iter().flat_map(|&(bits, count)| vec![PrimeChoice::Bits(bits); count]).collect();
+    let sine = Sine::Exponential { harmonics: 4 };
+    let eval_mod = EvalModLiteral { range: 16, degree: 63, double_angles: 2, sine };
+    literal.bootstrapping = Some(BootstrapLiteral { eval_mod, ..bootstrapping(7, sine) });
+    literal
+}
+
+/// 40 bits in one pass: EvalMod's noise is 2^(26.2 − E) on primes of E bits. The first two special primes are as long as q₀,
+/// with which they make the key of the ephemeral secret.
+fn boot_40() -> ParamsLiteral {
+    let chain: &[(&[u32], usize)] =
+        &[(&[28, 28], 1), (&[25, 25], 3), (&[29, 28], 6), (&[41, 40], 1), (&[34, 33], 9), (&[30, 30], 4)];
+    fine(57, chain, &[(30, 1), (29, 1), (43, 5)], 6)
+}
+
+/// 80 bits in two passes of 42: EvalMod's result has scale 2^57, which 39 bits bring to the user's.
+fn boot_80() -> ParamsLiteral {
+    let chain: &[(&[u32], usize)] =
+        &[(&[29, 29], 1), (&[33, 33], 3), (&[32, 32, 32], 3), (&[43, 42], 1), (&[35, 34], 9), (&[31, 30], 4)];
+    let mut literal = fine(96, chain, &[(30, 1), (29, 1), (48, 4)], 7);
+    let refinement = Some(Refinement { passes: 2, bits: 39 });
+    literal.bootstrapping = literal.bootstrapping.map(|boot| BootstrapLiteral { refinement, ..boot });
     literal
 }
 
