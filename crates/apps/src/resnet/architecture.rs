@@ -180,9 +180,8 @@ impl Architecture {
             return Vec::new();
         }
         let (side, stride) = (self.side >> first.stages[0], first.stride());
-        let pixels = |step| Axis { size: side / stride, stride, before: 0, side, step, nearest: false };
-        let channels =
-            Axis { size: to, stride: 1, before: (to - from) / 2, side: from, step: side * side, nearest: false };
+        let pixels = |step| Axis { size: side / stride, stride, side, ..Axis::whole(0, step) };
+        let channels = Axis { size: to, before: (to - from) / 2, side: from, ..Axis::whole(0, side * side) };
         vec![Linear::View { axes: vec![channels, pixels(side), pixels(1)], offset: 0, inputs: from * side * side }]
     }
 

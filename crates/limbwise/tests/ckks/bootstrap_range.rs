@@ -32,6 +32,7 @@ fn params(range: u32) -> Params {
         message_ratio: 7,
         ephemeral_weight: Some(WEIGHT),
         eval_mod,
+        refinement: None,
     });
     literal.insecure = Some(Insecure { reason: "a test of a formula".into() });
     Params::new(&literal).unwrap()
