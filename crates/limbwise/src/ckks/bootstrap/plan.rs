@@ -71,8 +71,8 @@ impl Rotations {
     }
 }
 
-/// How many baby steps a map has, beside those that [`Rotations::strategy`] chooses. Which number is best depends on the
-/// levels, the digits and the machine: plans compare them.
+/// How many baby steps a map has, beside the usual number. Which is best depends on the levels, the digits and the machine:
+/// plans compare them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum BabySteps {
