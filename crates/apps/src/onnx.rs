@@ -197,8 +197,7 @@ impl Tensor {
 
     /// Its words as they are kept: in one of the lists, or raw.
     fn words(&self) -> Option<Vec<f64>> {
-        let lists =
-            [self.floats.len(), self.small.len(), self.integers.len(), self.doubles.len(), self.unsigned.len()];
+        let lists = [self.floats.len(), self.small.len(), self.integers.len(), self.doubles.len(), self.unsigned.len()];
         let listed = lists.iter().any(|&length| length > 0);
         let raw = &self.raw;
         let half = |bits: u16| if self.kind == 10 { binary16(bits) } else { f32::from_bits(u32::from(bits) << 16) };
@@ -266,6 +265,8 @@ mod tests {
         assert!(of(10, &0x7c00_u16.to_le_bytes(), 1).unwrap_err().0.contains("inf"));
         assert!(of(8, &[1], 1).unwrap_err().0.contains("type 8"));
         let away = Tensor { place: 1, name: "w".into(), ..Tensor::default() };
-        assert!(away.numbers().unwrap_err().0.contains("another file") && away.elsewhere() == Some(("", Some(0), Some(0))));
+        assert!(
+            away.numbers().unwrap_err().0.contains("another file") && away.elsewhere() == Some(("", Some(0), Some(0)))
+        );
     }
 }

@@ -127,7 +127,8 @@ struct Stretch {
 
 impl<'a> Job<'a> {
     fn new(work: &'a (dyn Fn(usize) + Sync), items: usize, threads: usize) -> Self {
-        let stretch = |t: usize| Stretch { next: AtomicUsize::new(t * items / threads), end: (t + 1) * items / threads };
+        let stretch =
+            |t: usize| Stretch { next: AtomicUsize::new(t * items / threads), end: (t + 1) * items / threads };
         Self { work, stretches: (0..threads).map(stretch).collect(), panic: Mutex::new(None) }
     }
 
@@ -258,7 +259,9 @@ impl Crew {
         self.shared.door.store(u64::from(*turn) << NUMBER | OPEN, Ordering::SeqCst);
         if wake == Wake::All {
             let sleepers = self.helpers.iter().zip(&self.shared.asleep);
-            sleepers.filter(|(_, asleep)| asleep.load(Ordering::SeqCst)).for_each(|(helper, _)| helper.thread().unpark());
+            sleepers
+                .filter(|(_, asleep)| asleep.load(Ordering::SeqCst))
+                .for_each(|(helper, _)| helper.thread().unpark());
         }
         job.run(0); // does not unwind, so the door is closed before the job goes
         self.shared.close();
@@ -339,7 +342,8 @@ mod tests {
     fn a_panic_reaches_the_caller_and_ends_nothing_else() {
         let threads = Threads::start(2).unwrap();
         let crew = threads.crew().unwrap();
-        let fails = AssertUnwindSafe(|| crew.each((0..10).collect(), Wake::All, |_, i: usize| assert!(i != 7, "seven")));
+        let fails =
+            AssertUnwindSafe(|| crew.each((0..10).collect(), Wake::All, |_, i: usize| assert!(i != 7, "seven")));
         let payload = catch_unwind(fails).unwrap_err();
         assert!(payload.downcast_ref::<&str>().is_some_and(|text| text.contains("seven")));
         let done = AtomicUsize::new(0);

@@ -138,7 +138,10 @@ impl Plan {
 
 /// Writes the plan as a page, where one was asked for.
 fn write_page(page: Option<&Target>, plan: &Planned) -> anyhow::Result<()> {
-    page.map_or(Ok(()), |page| page.write(text::plan::page(plan).render().as_bytes()))
+    if let Some(page) = page {
+        page.write(text::plan::page(plan).render().as_bytes())?;
+    }
+    Ok(())
 }
 
 /// The plan of a part, and of the batch.

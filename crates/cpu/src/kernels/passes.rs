@@ -115,7 +115,12 @@ macro_rules! transforms {
 
         #[inline]
         #[target_feature(enable = $features)]
-        fn forward_begun<const FIX: u8, const FIRST: bool>(k: Constants, at: &[&mut Line; 4], half: usize, w: Wide) -> [V; 4] {
+        fn forward_begun<const FIX: u8, const FIRST: bool>(
+            k: Constants,
+            at: &[&mut Line; 4],
+            half: usize,
+            w: Wide,
+        ) -> [V; 4] {
             let mut v = [load(at[0], half), load(at[1], half), load(at[2], half), load(at[3], half)];
             if FIRST {
                 v = [enter(k, v[0]), enter(k, v[1]), enter(k, v[2]), enter(k, v[3])];
@@ -416,7 +421,8 @@ macro_rules! transforms {
             for ((from, to), node) in from.chunks_exact(4).zip(to.chunks_exact_mut(4)).zip(nodes) {
                 let w = [wide(k, &node[0]), wide(k, &node[1]), wide(k, &node[2])];
                 let begun = |half: usize| {
-                    let mut v = [load(&from[0], half), load(&from[1], half), load(&from[2], half), load(&from[3], half)];
+                    let mut v =
+                        [load(&from[0], half), load(&from[1], half), load(&from[2], half), load(&from[3], half)];
                     if !RAW {
                         v = [enter(k, v[0]), enter(k, v[1]), enter(k, v[2]), enter(k, v[3])];
                     }
@@ -467,7 +473,12 @@ macro_rules! transforms {
         /// Values in internal order → coefficients, from another limb if there is one. Range: [0, q) → [0, q); raw: values as
         /// a pass takes them → [0, q).
         #[target_feature(enable = $features)]
-        pub(super) fn inverse<const RAW: bool>(k: Constants, t: &Factors<Factor>, from: Option<&[Line]>, a: &mut [Line]) {
+        pub(super) fn inverse<const RAW: bool>(
+            k: Constants,
+            t: &Factors<Factor>,
+            from: Option<&[Line]>,
+            a: &mut [Line],
+        ) {
             let (inner, rows) = t.passes[t.outer..].split_at(t.passes.len() - t.outer - 4);
             let mut tile = [Line::default(); 16];
             for (b, block) in a.chunks_mut(PADDED).enumerate() {

@@ -305,7 +305,11 @@ impl Encoder {
 
     /// The residues of each coefficient that a packing uses.
     #[cfg(feature = "client")]
-    fn residues<'w>(&self, words: &'w [u64], packing: Packing) -> impl Iterator<Item = zeroize::Zeroizing<Vec<u64>>> + 'w {
+    fn residues<'w>(
+        &self,
+        words: &'w [u64],
+        packing: Packing,
+    ) -> impl Iterator<Item = zeroize::Zeroizing<Vec<u64>>> + 'w {
         let n = self.params.ring().n();
         let gap = self.params.max_slots() / packing.slots;
         let residues = move |k: usize| words.chunks_exact(n).map(|limb| limb[k * gap]).collect::<Vec<u64>>();

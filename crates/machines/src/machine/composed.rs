@@ -217,8 +217,12 @@ impl Machine for Composed {
             unit: self.off_chip_unit(),
             stream: outside.stream,
             // Memory of several boards adds up, which is right for a batch and too much for one ciphertext (ADR 79).
-            capacity_bytes: self.memories.capacity.saturating_sub(twiddles)
-                .max(self.memories.prefetch).saturating_mul(boards),
+            capacity_bytes: self
+                .memories
+                .capacity
+                .saturating_sub(twiddles)
+                .max(self.memories.prefetch)
+                .saturating_mul(boards),
             capacity_field: self.memories.capacity_field,
             prefetch_bytes: self.memories.prefetch,
             results_bytes: self.memories.results.saturating_mul(boards),

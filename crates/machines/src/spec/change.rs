@@ -16,9 +16,9 @@ impl Spec {
     /// [`MachineError`] for unknown fields, values of another kind or out of range.
     pub fn with_overrides<P: AsRef<str>, V: AsRef<str>>(&self, overrides: &[(P, V)]) -> Result<Self, MachineError> {
         let mut spec = self.clone();
-        let changes = overrides.iter().flat_map(|(name, text)| {
-            self.paths(name.as_ref()).into_iter().map(move |path| (path, text.as_ref()))
-        });
+        let changes = overrides
+            .iter()
+            .flat_map(|(name, text)| self.paths(name.as_ref()).into_iter().map(move |path| (path, text.as_ref())));
         for (path, text) in changes {
             let parsed = toml::from_str::<Table>(&format!("value = {text}")).ok().filter(|t| t.len() == 1);
             let mut value = parsed.and_then(|mut t| t.remove("value")).unwrap_or_else(|| Value::from(text));

@@ -11,7 +11,8 @@ fn text_of(name: &str) -> String {
 
 /// A machine of each model, and one for TFHE: files of the zoo are all read alike.
 fn models() -> impl Iterator<Item = &'static str> {
-    let of_zoo = |name: &str| Spec::load(name).unwrap().model() == "composed" && !["ark", "fab", "strix"].contains(&name);
+    let of_zoo =
+        |name: &str| Spec::load(name).unwrap().model() == "composed" && !["ark", "fab", "strix"].contains(&name);
     names().into_iter().filter(move |name| !of_zoo(name))
 }
 

@@ -143,7 +143,9 @@ pub(super) fn arg_max(b: &mut Builder, attributes: Attributes<'_>, x: &Tensor) -
     if count > MOST_COMPARED {
         return refuse(
             format!("the place of the greatest of {count} numbers"),
-            format!("at most {MOST_COMPARED}, or the numbers themselves: the client finds the greatest after decryption"),
+            format!(
+                "at most {MOST_COMPARED}, or the numbers themselves: the client finds the greatest after decryption"
+            ),
         );
     }
     let x = b.shared(x.clone())?;
@@ -167,7 +169,8 @@ const MOST_COMPARED: usize = 64;
 /// Positions of a side, by a rule where they follow one.
 fn spaced(listed: Vec<usize>, side: usize, step: usize) -> Axis {
     let stride = listed.get(1).zip(listed.first()).map_or(1, |(second, first)| second.wrapping_sub(*first));
-    if listed.first() == Some(&0) && listed.windows(2).all(|pair| pair[1].wrapping_sub(pair[0]) == stride) && stride > 0 {
+    if listed.first() == Some(&0) && listed.windows(2).all(|pair| pair[1].wrapping_sub(pair[0]) == stride) && stride > 0
+    {
         return Axis { stride, side, ..Axis::whole(listed.len(), step) };
     }
     Axis::picked(listed, side, step)

@@ -147,7 +147,15 @@ impl<'g> Importer<'g> {
                 }
             }
         }
-        Self { builder: Builder::default(), tensors: HashMap::new(), constants, uses, needed, whole: HashSet::new(), version }
+        Self {
+            builder: Builder::default(),
+            tensors: HashMap::new(),
+            constants,
+            uses,
+            needed,
+            whole: HashSet::new(),
+            version,
+        }
     }
 
     fn network(mut self, graph: &'g onnx::Graph) -> Result<Network, ImportError> {

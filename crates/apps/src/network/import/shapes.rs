@@ -248,7 +248,9 @@ pub(super) fn sliced(b: &mut Builder, inputs: &[Option<Tensor>]) -> Taken<Tensor
             (from..to).step_by(every.max(1)).filter_map(|at| usize::try_from(at).ok()).collect()
         };
         match (&listed[..], step) {
-            ([], _) | (_, 0) => return refuse(format!("places {from} to {to} in steps of {step}"), "one place at least"),
+            ([], _) | (_, 0) => {
+                return refuse(format!("places {from} to {to} in steps of {step}"), "one place at least");
+            }
             ([first, ..], 1..) => made = cut(b, &made, at, [*first, every, listed.len()])?,
             _ => made = picked(b, &made, at, listed)?,
         }

@@ -238,10 +238,12 @@ fn integers_are_numbers_until_they_are_rounded() {
         writer.0.inputs[0].kind.as_mut().unwrap().tensor.as_mut().unwrap().kind = 2;
         writer
     };
-    let image = Writer::new(&[1, 4])
-        .floats("scale", &[], &[255.0])
-        .node("Cast", &["x"], "f", vec![int("to", 1)])
-        .node("Div", &["f", "scale"], "y", vec![]);
+    let image = Writer::new(&[1, 4]).floats("scale", &[], &[255.0]).node("Cast", &["x"], "f", vec![int("to", 1)]).node(
+        "Div",
+        &["f", "scale"],
+        "y",
+        vec![],
+    );
     let got = outputs(&whole(image).read().unwrap(), &[0., 51., 102., 255.]);
     assert!(close(&got, &[0.0, 0.2, 0.4, 1.0]), "{got:?}");
     let divided = Writer::new(&[1, 4]).whole("two", &[2]).node("Div", &["x", "two"], "y", vec![]);

@@ -25,16 +25,24 @@ pub(super) struct Slide {
 
 impl Slide {
     pub(super) fn new(attributes: Attributes<'_>, tensor: &Tensor, kernel: &[usize]) -> Taken<Self> {
-        let Some((_, image)) = tensor.shape.split_at_checked(2).filter(|(_, image)| (1..=3).contains(&image.len())) else {
+        let Some((_, image)) = tensor.shape.split_at_checked(2).filter(|(_, image)| (1..=3).contains(&image.len()))
+        else {
             return refuse(format!("a tensor of {:?}", tensor.shape), "samples × channels × one to three sides");
         };
         let axes = image.len();
         let list = |name, default, count| {
             let given = attributes.sizes(name)?.unwrap_or_else(|| vec![default; count]);
-            if given.len() == count { Ok(given) } else { refuse(format!("{name} of {given:?}"), format!("{count} numbers")) }
+            if given.len() == count {
+                Ok(given)
+            } else {
+                refuse(format!("{name} of {given:?}"), format!("{count} numbers"))
+            }
         };
         if kernel.len() != axes {
-            return refuse(format!("a kernel of {kernel:?} for a tensor of {:?}", tensor.shape), "a number for each side");
+            return refuse(
+                format!("a kernel of {kernel:?} for a tensor of {:?}", tensor.shape),
+                "a number for each side",
+            );
         }
         let (strides, dilations, pads) =
             (list("strides", 1, axes)?, list("dilations", 1, axes)?, list("pads", 0, 2 * axes)?);
@@ -229,9 +237,8 @@ pub(super) fn average_pool(b: &mut Builder, attributes: Attributes<'_>, x: &Tens
     let (channels, zeros_count) = (x.shape[1], attributes.int("count_include_pad", 0) != 0);
     // Means over two sides know what lies in the image; what else counts is the same for all channels.
     let flat = slide.image.len() < 3 && !zeros_count;
-    let made = slid(b, x, &slide, ([channels; 2], channels), &mut |_, window, _| {
-        Linear::Mean { window, zeros_count: !flat }
-    })?;
+    let made =
+        slid(b, x, &slide, ([channels; 2], channels), &mut |_, window, _| Linear::Mean { window, zeros_count: !flat })?;
     if flat {
         return Ok(made);
     }
@@ -300,7 +307,8 @@ pub(super) fn matmul(builder: &mut Builder, a: &Tensor, b: &Tensor) -> Taken<Ten
     let row = |x: &Tensor| x.reshaped(if x.shape.len() == 1 { vec![1, x.size()] } else { x.shape.clone() });
     let column = |x: &Tensor| x.reshaped(if x.shape.len() == 1 { vec![x.size(), 1] } else { x.shape.clone() });
     let (left, right) = (row(a), column(b));
-    let (Some((lead, [rows, inner])), Some((other, [same, columns]))) = (stack(&left.shape), stack(&right.shape)) else {
+    let (Some((lead, [rows, inner])), Some((other, [same, columns]))) = (stack(&left.shape), stack(&right.shape))
+    else {
         return refuse(format!("{:?} times {:?}", a.shape, b.shape), "matrices or vectors");
     };
     if inner != same {

@@ -185,8 +185,7 @@ impl Product {
         next: &mut Cursor<'_>,
     ) {
         let digits: [&[Line]; R] = std::array::from_fn(|r| &scratch.digits[r][..length]);
-        let keys: [[&[Line]; C]; R] =
-            std::array::from_fn(|r| std::array::from_fn(|c| &s.key[C * r + c][..length]));
+        let keys: [[&[Line]; C]; R] = std::array::from_fn(|r| std::array::from_fn(|c| &s.key[C * r + c][..length]));
         let sums: &mut [&mut [Line]; C] = scratch.sums.first_chunk_mut().expect("a sum for each component");
         let sums = sums.each_mut().map(|sum| &mut sum[..length]);
         for line in 0..length {

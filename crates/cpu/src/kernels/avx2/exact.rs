@@ -11,8 +11,8 @@ use super::{
     vector::V,
 };
 use std::arch::x86_64::{
-    _mm256_add_pd, _mm256_fmadd_pd, _mm256_fmsub_pd, _mm256_fnmadd_pd,
-    _mm256_mul_pd, _mm256_round_pd, _mm256_set1_pd, _mm256_setzero_pd, _mm256_sub_pd,
+    _mm256_add_pd, _mm256_fmadd_pd, _mm256_fmsub_pd, _mm256_fnmadd_pd, _mm256_mul_pd, _mm256_round_pd, _mm256_set1_pd,
+    _mm256_setzero_pd, _mm256_sub_pd,
 };
 
 /// Products whose sum is exact.

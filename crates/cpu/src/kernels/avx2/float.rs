@@ -17,8 +17,9 @@ use crate::{
 use limbwise_math::modulus::Modulus;
 use std::{
     arch::x86_64::{
-        __m256d, _MM_FROUND_NO_EXC, _MM_FROUND_TO_NEAREST_INT, _mm256_add_epi64, _mm256_add_pd, _mm256_castpd_si256, _mm256_castsi256_pd, _mm256_fmadd_pd, _mm256_fmsub_pd,
-        _mm256_fnmadd_pd, _mm256_mul_pd, _mm256_or_pd, _mm256_round_pd, _mm256_set1_pd, _mm256_sub_epi64, _mm256_sub_pd,
+        __m256d, _MM_FROUND_NO_EXC, _MM_FROUND_TO_NEAREST_INT, _mm256_add_epi64, _mm256_add_pd, _mm256_castpd_si256,
+        _mm256_castsi256_pd, _mm256_fmadd_pd, _mm256_fmsub_pd, _mm256_fnmadd_pd, _mm256_mul_pd, _mm256_or_pd,
+        _mm256_round_pd, _mm256_set1_pd, _mm256_sub_epi64, _mm256_sub_pd,
     },
     ops::Range,
 };
@@ -110,10 +111,7 @@ pub(super) fn scaled_by(k: Constants, value: Float) -> Wide {
 #[inline]
 #[target_feature(enable = "avx2")]
 fn lane_factor(lanes: &LaneFactors, half: usize) -> Wide {
-    Wide {
-        value: _mm256_castsi256_pd(load(&lanes[0], half)),
-        quotient: _mm256_castsi256_pd(load(&lanes[1], half)),
-    }
+    Wide { value: _mm256_castsi256_pd(load(&lanes[0], half)), quotient: _mm256_castsi256_pd(load(&lanes[1], half)) }
 }
 
 #[inline]

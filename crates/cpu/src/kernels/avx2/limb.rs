@@ -164,7 +164,8 @@ pub(crate) fn limb(token: Token, q: Modulus, log_n: u32) -> Box<dyn LimbKernels>
     let tables = if PrimeClass::of(q) <= PrimeClass::Short {
         let (fixes, ends) = float::fixes(q, log_n);
         let fixes = [fixes[0].as_slice(), &fixes[1]];
-        let tables = factors(q, log_n, fixes, |w| float::factor(q, w), |w| [w.to_bits(), (w / q.value() as f64).to_bits()]);
+        let tables =
+            factors(q, log_n, fixes, |w| float::factor(q, w), |w| [w.to_bits(), (w / q.value() as f64).to_bits()]);
         Tables::Float(tables, Room::of_residues(q.value()), Blind::new(q.value(), ends))
     } else {
         let fixes = word::FIXES.map(|fix| vec![fix; shape(log_n).len()]);

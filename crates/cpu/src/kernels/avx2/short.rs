@@ -17,8 +17,7 @@ use limbwise_math::{
     rns::{BaseConversion, Fraction},
 };
 use std::arch::x86_64::{
-    _mm256_add_epi64, _mm256_and_si256, _mm256_cmpgt_epi64, _mm256_sllv_epi64, _mm256_srli_epi64,
-    _mm256_sub_epi64,
+    _mm256_add_epi64, _mm256_and_si256, _mm256_cmpgt_epi64, _mm256_sllv_epi64, _mm256_srli_epi64, _mm256_sub_epi64,
 };
 
 /// Largest number of targets of one sweep: they take six registers of sixteen.

@@ -3,9 +3,9 @@
 use super::Token;
 use crate::{kernels::gadget::Wrapping, layout::Line};
 use std::arch::x86_64::{
-    __m256i, _MM_HINT_T0, _MM_HINT_T1, _mm_prefetch, _mm256_add_epi64, _mm256_blendv_pd, _mm256_castpd_si256, _mm256_castsi256_pd, _mm256_fmadd_pd, _mm256_load_si256, _mm256_loadu_si256,
-    _mm256_permute2x128_si256, _mm256_set1_epi64x, _mm256_store_si256, _mm256_sub_epi64, _mm256_unpackhi_epi64,
-    _mm256_unpacklo_epi64,
+    __m256i, _MM_HINT_T0, _MM_HINT_T1, _mm_prefetch, _mm256_add_epi64, _mm256_blendv_pd, _mm256_castpd_si256,
+    _mm256_castsi256_pd, _mm256_fmadd_pd, _mm256_load_si256, _mm256_loadu_si256, _mm256_permute2x128_si256,
+    _mm256_set1_epi64x, _mm256_store_si256, _mm256_sub_epi64, _mm256_unpackhi_epi64, _mm256_unpacklo_epi64,
 };
 
 /// A vector of four words.

@@ -106,7 +106,8 @@ impl<D: Device> Bootstrapper<D> {
         let error = auto.eval.sub(&auto.scale_to(result, 1.0, level)?, &self.checked_message(auto, a)?)?;
         // The factor is an integer, so nothing is rounded. The former error is now the message.
         let division = self.division(auto, error.slots);
-        let estimate = Estimate::exact(gain * result.estimate.error()).with_peak(1.0, false).with_error(gain * division);
+        let estimate =
+            Estimate::exact(gain * result.estimate.error()).with_peak(1.0, false).with_error(gain * division);
         Ok(Ciphertext { estimate, ..auto.eval.mul_scalar(&error, gain, 1.0)? })
     }
 

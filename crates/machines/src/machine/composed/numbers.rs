@@ -279,7 +279,8 @@ impl Numbers {
             let wanted = "a section [network.NAME] that joins the clusters";
             return Err(spec.wrong("network", wanted, format!("{} clusters and none", self.chip.clusters)));
         }
-        let for_tfhe = |unit: &Unit| unit.does.iter().any(|does| ["rotate", "decompose", "lwe"].contains(&does.as_str()));
+        let for_tfhe =
+            |unit: &Unit| unit.does.iter().any(|does| ["rotate", "decompose", "lwe"].contains(&does.as_str()));
         if self.chip.boards > 1 && self.unit.values().any(for_tfhe) {
             return Err(spec.wrong("chip.boards", "1 where a unit is for TFHE", self.chip.boards));
         }

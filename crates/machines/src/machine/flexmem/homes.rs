@@ -66,6 +66,7 @@ pub(super) fn homes(
         return Ok(Homes { moved, held });
     }
     let gib = |bytes: u64| format!("{:.2} GiB", crate::report::as_f64(bytes) / 1_073_741_824.0);
-    let wanted = format!("more chips, or larger ones: keys and plaintexts take {} of each chip's {}", gib(held), gib(room));
+    let wanted =
+        format!("more chips, or larger ones: keys and plaintexts take {} of each chip's {}", gib(held), gib(room));
     Err(spec.wrong("system.chips", wanted, chips))
 }

@@ -293,7 +293,9 @@ fn keys_that_no_chip_holds_stand_on_several() {
     assert!(schedule.ticks() >= roomy.ticks());
     let moved = |report: &Report| report.bytes["chip network"].values().sum::<u64>();
     assert!(moved(&report) > moved(&replicated), "a key that stands elsewhere is sent for");
-    assert!(refused(&small("5", "1")).contains("\"system.chips\": more chips, or larger ones: keys and plaintexts take"));
+    assert!(
+        refused(&small("5", "1")).contains("\"system.chips\": more chips, or larger ones: keys and plaintexts take")
+    );
 }
 
 proptest! {

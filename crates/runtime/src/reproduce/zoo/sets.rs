@@ -3,9 +3,7 @@
 
 use super::super::{circuits, flexmem::params};
 use crate::error::Result;
-use limbwise::params::{
-    BootstrapLiteral, EvalModLiteral, Insecure, Order, Params, ParamsLiteral, PrimeChoice, Sine,
-};
+use limbwise::params::{BootstrapLiteral, EvalModLiteral, Insecure, Order, Params, ParamsLiteral, PrimeChoice, Sine};
 
 /// The set of a machine's published bootstrapping: its own where it is quoted, else one whose primes fit the words.
 pub(super) fn of(machine: &str, word_bits: u64) -> Result<Params> {
@@ -34,7 +32,8 @@ fn levels(runs: &[(&[u32], usize)]) -> Vec<Vec<PrimeChoice>> {
 fn bts() -> ParamsLiteral {
     let mut literal = ParamsLiteral::chain(17, 50, 50, 0, (60, 20), 2);
     literal.levels = levels(&[(&[50], 1), (&[50], 3), (&[50], 20), (&[50], 13), (&[50], 3)]);
-    let eval_mod = EvalModLiteral { range: 512, degree: 119, double_angles: 6, sine: Sine::Exponential { harmonics: 1 } };
+    let eval_mod =
+        EvalModLiteral { range: 512, degree: 119, double_angles: 6, sine: Sine::Exponential { harmonics: 1 } };
     literal.bootstrapping = Some(BootstrapLiteral {
         order: Order::SlotToCoeffFirst,
         slot_to_coeff: 3,
@@ -42,6 +41,7 @@ fn bts() -> ParamsLiteral {
         message_ratio: 9,
         ephemeral_weight: None,
         eval_mod,
+        refinement: None,
     });
     literal
 }
@@ -64,6 +64,7 @@ fn short(user: usize, special: usize, dnum: usize) -> ParamsLiteral {
         message_ratio: 10,
         ephemeral_weight: Some(32),
         eval_mod: EvalModLiteral { range: 16, degree: 31, double_angles: 3, sine: Sine::Exponential { harmonics: 1 } },
+        refinement: None,
     });
     literal
 }
