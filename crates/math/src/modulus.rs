@@ -217,7 +217,7 @@ fn half_away(x: f64) -> f64 {
 
 /// The integer part of a float below 2^126 in magnitude, without the branches of a conversion to 128 bits.
 #[inline]
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "11 bits, and clamped to few")]
+#[expect(clippy::cast_sign_loss, reason = "clamped to few bits")]
 fn wide(x: f64) -> i128 {
     let bits = x.to_bits();
     let exponent = i64::from((bits >> 52 & 0x7ff) as u16) - 1075;

@@ -30,7 +30,7 @@ fn ordered_sum(a: f64, b: f64) -> Wide {
 
 impl Wide {
     /// 2π.
-    pub const TAU: Self = Self { high: 6.283_185_307_179_586, low: 2.449_293_598_294_706_4e-16 };
+    pub const TAU: Self = Self { high: std::f64::consts::TAU, low: 2.449_293_598_294_706_4e-16 };
 
     /// The product of two floats, exactly.
     #[must_use]

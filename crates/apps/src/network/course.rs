@@ -63,7 +63,8 @@ impl<D: Device> Course<'_, '_, D> {
         let made = &self.program.made;
         let next = made.steps.get(at + 1);
         let consumed = matches!(next, Some(Step::Function(of, _)) if *of == at) && made.last_uses[at] == at + 1;
-        !matches!(made.steps[at], Step::Input) && !(made.levels.values[at].bootstrap && consumed)
+        let soon_small = made.levels.values[at].bootstrap && consumed;
+        !soon_small && !matches!(made.steps[at], Step::Input)
     }
 
     fn operand(&self, of: usize) -> Result<&[Ciphertext<D>]> {

@@ -39,13 +39,16 @@ const MOST_KINKS: usize = 4;
 const LEAST_RISE: f64 = 1e-6;
 const POINTS: u32 = 4096;
 
+/// Finds a polynomial for a function, within an error.
+pub(super) type Within<'a> = &'a dyn Fn(&dyn Fn(f64) -> f64, f64) -> Option<Fit>;
+
 impl Kinked {
     /// Of `g(u)`, whose kinks are among those of the expression of `value(u)`; `within` finds a polynomial with an error.
     pub(super) fn new(
         g: &impl Fn(f64) -> f64,
         (expression, value): (&Expression, &dyn Fn(f64) -> f64),
         error: f64,
-        within: &dyn Fn(&dyn Fn(f64) -> f64, f64) -> Option<Fit>,
+        within: Within<'_>,
     ) -> Option<Self> {
         let kinks: Vec<Kink> = places(expression, value).into_iter().filter_map(|at| kink(g, at)).collect();
         (1..=MOST_KINKS).contains(&kinks.len()).then_some(())?;

@@ -132,6 +132,9 @@ pub fn packed(chain: &[Linear], tensors: &Tensors, ends: Ends<'_>) -> Result<Pac
 ///
 /// # Errors
 /// [`NetworkError::Weight`] for one that is too large for an integer.
+///
+/// # Panics
+/// Never: there is an entry for each row and column.
 pub fn matrix(
     chain: &[Linear],
     tensors: &Tensors,

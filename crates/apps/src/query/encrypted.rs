@@ -337,7 +337,7 @@ impl Query {
         filtered: &Filtered<D>,
         columns: &[Ciphertext<D>],
         observer: &mut dyn Observer,
-    ) -> Result<(Vec<Ciphertext<D>>, Vec<Ciphertext<D>>)> {
+    ) -> Result<[Vec<Ciphertext<D>>; 2]> {
         let BridgedMeans { tfhe, auto, bridge } = means;
         let (flags, measures) = (filtered.flags.len(), &self.question.measures);
         let mut products: Vec<(&[Term], Option<Ciphertext<D>>)> = Vec::new();
@@ -368,7 +368,7 @@ impl Query {
                 all_bits[number] = Some(bits);
             }
         }
-        Ok((sums.into_iter().flatten().collect(), all_bits.into_iter().flatten().collect()))
+        Ok([sums, all_bits].map(|all| all.into_iter().flatten().collect()))
     }
 }
 
@@ -423,7 +423,7 @@ impl Program for Query {
         };
         let known = (self.question(), &self.filter);
         let ends = self.searches.evaluate(*tfhe, known, &filtered, bits_of, (begun, &mut *observer, journal))?;
-        let (sums, bits) = self.sums(means, &filtered, &columns, observer)?;
+        let [sums, bits] = self.sums(means, &filtered, &columns, observer)?;
         let ends = ends.into_iter().map(BridgedCiphertext::Messages);
         Ok(sums.into_iter().chain(bits).map(BridgedCiphertext::Slots).chain(ends).collect())
     }

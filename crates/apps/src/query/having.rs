@@ -60,11 +60,15 @@ impl Having {
 
 /// One that is decisive decides; without one, an unknown leaves all unknown.
 fn decided(of: impl Iterator<Item = Option<bool>>, decisive: bool) -> Option<bool> {
-    of.fold(Some(!decisive), |all, one| match (all, one) {
-        (Some(a), _) | (_, Some(a)) if a == decisive => Some(decisive),
-        (None, _) | (_, None) => None,
-        (all, _) => all,
-    })
+    let mut all = Some(!decisive);
+    for one in of {
+        match one {
+            Some(one) if one == decisive => return Some(decisive),
+            Some(_) => {}
+            None => all = None,
+        }
+    }
+    all
 }
 
 /// Reads a condition on the results' outputs; what it aggregates is put into the results' aggregates.

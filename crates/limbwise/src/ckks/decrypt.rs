@@ -49,11 +49,14 @@ pub fn decrypt_wide<D: HostRead>(
     params: &Params,
     key: &SecretKey,
     ciphertext: &Ciphertext<D>,
-) -> Result<(Vec<Vec<Complex64>>, Vec<Vec<Complex64>>)> {
+) -> Result<(Slots, Slots)> {
     let (messages, rest) = slots(dev, encoder, params, key, ciphertext)?;
     plausible(&messages, ciphertext.estimate)?;
     Ok((messages, rest))
 }
+
+/// The slots of each message.
+type Slots = Vec<Vec<Complex64>>;
 
 /// The slots of every message, unchecked, and what f64 leaves of them.
 fn slots<D: HostRead>(
@@ -62,7 +65,7 @@ fn slots<D: HostRead>(
     params: &Params,
     key: &SecretKey,
     ciphertext: &Ciphertext<D>,
-) -> Result<(Vec<Vec<Complex64>>, Vec<Vec<Complex64>>)> {
+) -> Result<(Slots, Slots)> {
     let words = zeroize::Zeroizing::new(dev.download(&phase(dev, params, key, ciphertext))?);
     dev.scrub();
     let packing = Packing { slots: ciphertext.slots, level: ciphertext.level, scale: ciphertext.scale };

@@ -100,7 +100,9 @@ fn bessel(k: usize, half: Wide) -> Wide {
     let mut term = (1..=k).fold(Wide::from(1.0), |product, i| product * half.over(to_f64(i as u64).into()));
     let (square, mut sum) = (half * half, term);
     // Past i = 2h the terms fall by four at each step.
-    for i in 1..=(2.0 * half.high) as usize + 64 {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "at most twice MOST_HALF_ANGLE")]
+    let past = (2.0 * half.high) as usize;
+    for i in 1..=past + 64 {
         let divisor = to_f64(i as u64) * to_f64((i + k) as u64);
         term = -(term * square).over(divisor.into());
         sum = sum + term;

@@ -238,7 +238,7 @@ impl Machine for Composed {
         let program = Program::new(graph, self.words());
         Box::new(move |id| {
             let mut stages = self.stages(&program, id);
-            if let Some(transfer) = self.from_boards(&program, id).filter(|_| !stages.is_empty()) {
+            if let Some(transfer) = self.other_boards(&program, id).filter(|_| !stages.is_empty()) {
                 stages.insert(0, transfer);
             }
             stages

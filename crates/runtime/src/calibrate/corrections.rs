@@ -265,7 +265,7 @@ impl Probe {
             }
             Self::MatrixProduct => {
                 let columns = columns(size.ring.n());
-                let weights = (0..size.rows * columns).map(|at| at as i32 % 251 - 125).collect();
+                let weights = (-125..126).cycle().take(size.rows * columns).collect();
                 let matrix = IntegerMatrix::new(size.rows, columns, weights).expect("small weights, each row as long");
                 let mut x = bench.sets(columns.div_ceil(size.rows), || {
                     dev.stack(&bench.many(columns, Basis::single(0)).iter().collect::<Vec<_>>())

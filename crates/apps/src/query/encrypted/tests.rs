@@ -45,6 +45,7 @@ fn ckks_set() -> ParamsLiteral {
         message_ratio: 2,
         ephemeral_weight: Some(32),
         eval_mod: EvalModLiteral { range: 16, degree: 31, double_angles: 3, sine: Sine::Cosine { arcsine: 0 } },
+        refinement: None,
     });
     literal.insecure = Some(Insecure { reason: "a test of correctness".into() });
     literal

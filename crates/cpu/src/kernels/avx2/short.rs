@@ -3,6 +3,8 @@
 //! Prepared sources and overflows are words, as those of [`convert`](super::convert), so that targets of other widths can be
 //! made of the same.
 
+#![expect(clippy::needless_range_loop, reason = "constant indices keep the arrays in registers")]
+
 use super::{
     Token,
     convert::{self, fraction},
@@ -91,7 +93,11 @@ impl ShortConversion {
 
     /// Writes as many targets from number `first` on as [`Self::together`] says, from prepared sources.
     pub(crate) fn sweep(&self, first: usize, out: &mut [&mut [Line]], y: &[&[Line]], overflows: &[Line]) {
-        #[expect(unsafe_code, reason = "calls into code for one instruction set")]
+        #[expect(
+            unsafe_code,
+            clippy::multiple_unsafe_ops_per_block,
+            reason = "calls into code for one instruction set"
+        )]
         // SAFETY: the token proves AVX2 and FMA.
         unsafe {
             match out {

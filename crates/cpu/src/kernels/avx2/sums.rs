@@ -1,5 +1,7 @@
 //! Sums of products of limbs for primes of up to 50 bits: [`exact`](super::exact) sums, reduced once.
 
+#![expect(clippy::needless_range_loop, reason = "constant indices keep the arrays in registers")]
+
 use super::{
     exact::{Exact, Room, Total},
     float::{self, Constants, Float, Wide, float, splat_float},

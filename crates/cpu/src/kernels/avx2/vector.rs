@@ -47,7 +47,7 @@ pub(super) fn store(line: &mut Line, half: usize, x: V) {
 #[target_feature(enable = "avx2")]
 pub(super) fn load_at(limb: &[Line], word: usize) -> V {
     assert!(word + LANES <= 8 * limb.len(), "words of the limb");
-    #[expect(unsafe_code, reason = "the intrinsic takes a pointer")]
+    #[expect(unsafe_code, clippy::multiple_unsafe_ops_per_block, reason = "the intrinsic takes a pointer")]
     // SAFETY: the words are inside the limb, which is an array of words.
     unsafe {
         _mm256_loadu_si256(limb.as_ptr().cast::<u64>().add(word).cast())

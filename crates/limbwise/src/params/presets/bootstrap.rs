@@ -21,6 +21,7 @@ pub(super) fn presets() -> Vec<Preset> {
     [for_all_slots(), for_few_slots()].concat()
 }
 
+#[expect(clippy::too_many_lines, reason = "a table")]
 fn for_all_slots() -> Vec<Preset> {
     vec![
         preset(

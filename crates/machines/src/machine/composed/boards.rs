@@ -21,7 +21,7 @@ impl Composed {
     }
 
     /// The transfer of what a node reads and another board made. A value is sent again for each operation that reads it.
-    pub(super) fn from_boards(&self, program: &Program<'_>, id: NodeId) -> Option<Stage> {
+    pub(super) fn other_boards(&self, program: &Program<'_>, id: NodeId) -> Option<Stage> {
         let graph = program.graph;
         // A machine with boards has no unit for TFHE, so all values are polynomials.
         if self.numbers.chip.boards == 1 {
