@@ -140,6 +140,9 @@ pub(crate) struct TimeReport {
     pub(crate) not_run: Option<String>,
 }
 
+/// Machines, their names, and clusters with the size of the batch.
+type Machines = (Vec<Spec>, Vec<String>, Vec<(Spec, usize)>);
+
 impl Time {
     pub(super) fn execute(&self) -> anyhow::Result<()> {
         let output = self.output.open()?;
@@ -193,10 +196,8 @@ impl Time {
             write_page(&html, timed.heading.trim_end(), &machines, &all)?;
         }
         let mut reports: Vec<TimeReport> = all.into_iter().map(|(report, _)| report).collect();
-        if let Some(workload) = &self.workload {
-            for (spec, batch) in &clusters {
-                reports.push(self.on_cluster(&dev, workload, (spec, *batch))?);
-            }
+        for (workload, (spec, batch)) in self.workload.iter().flat_map(|w| clusters.iter().map(move |c| (w, c))) {
+            reports.push(self.on_cluster(&dev, workload, (spec, *batch))?);
         }
         let text = reports.iter().map(text::time::report).collect::<Vec<_>>().join("\n");
         let heading = text::time::not_run(timed.not_run.as_deref()) + &timed.heading;
@@ -256,7 +257,7 @@ impl Time {
 
     /// The machines with the user's changes, their names, and apart from them the clusters that a batch is divided on, with
     /// the size of the batch.
-    fn machines(&self) -> anyhow::Result<(Vec<Spec>, Vec<String>, Vec<(Spec, usize)>)> {
+    fn machines(&self) -> anyhow::Result<Machines> {
         // Also changes this host's built-in numbers, so that a mistake is found before anything is measured.
         let specs = changed(&self.machine, &self.changes)?;
         let any = specs.iter().any(|spec| spec.model() == CLUSTER);
