@@ -53,8 +53,6 @@ def measured(here: Path, nodes: int) -> tuple[float, float, list[float]]:
     import ray
     from ray.cluster_utils import Cluster
 
-    # Ray starts its workers at niceness 15, where anything else on this computer would slow them down.
-    os.environ.setdefault("RAY_worker_niceness", "0")
     cluster = Cluster()
     for _ in range(nodes):
         cluster.add_node(num_cpus=1, include_dashboard=False)
