@@ -14,7 +14,6 @@ Needs the package with the extra `ray`; both nodes are on this computer, on loop
 import argparse
 import csv
 import json
-import os
 import sys
 import time
 from pathlib import Path
