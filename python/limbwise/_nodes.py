@@ -125,7 +125,8 @@ class Worker:
     def start(self) -> dict[str, Any]:
         """Start the evaluation, which reads the keys; return what it says of itself."""
         command = ["eval", "--parts", "--server", str(self._server), "--threads", str(self._threads)]
-        for own in self._server.glob(f"{WEIGHTS}.*"):
+        folder = self._server
+        for own in folder.glob(f"{WEIGHTS}.*") if folder else ():
             command += ["--weights", str(own)]
         run = [sys.executable, "-c", "from limbwise._command import main; main()", *command]
         self._process = subprocess.Popen(
