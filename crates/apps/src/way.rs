@@ -29,7 +29,8 @@ impl Way {
             HalvesAt::Turns => ", halves in turns",
             HalvesAt::Beside => ", halves side by side",
         };
-        let boot = || self.bootstrapping.map(|plan| format!("{}{}{}", plan.rotations.name(), plan.babies.name(), turns(plan)));
+        let boot =
+            || self.bootstrapping.map(|plan| format!("{}{}{}", plan.rotations.name(), plan.babies.name(), turns(plan)));
         match (self.maps, boot()) {
             (Some((strategy, _)), Some(boot)) => Some(format!("{strategy}, bootstrapping {boot}")),
             (maps, boot) => maps.map(|(strategy, _)| strategy.to_string()).or(boot),

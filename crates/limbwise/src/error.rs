@@ -185,7 +185,9 @@ pub enum ScaleError {
         log_scale: f64,
     },
     /// A scale outside the range of encoding.
-    #[error("a scale lies between 2^1 and 2^64 for encoding, 2^100 where the set's scale is above 2^60, got {0}: choose one near the primes of the level")]
+    #[error(
+        "a scale lies between 2^1 and 2^64 for encoding, 2^100 where the set's scale is above 2^60, got {0}: choose one near the primes of the level"
+    )]
     Invalid(f64),
 }
 

@@ -88,10 +88,6 @@ impl Client for BootstrapClient {
             [near, rest] => Precision::of_wide(near, rest, &self.values),
             all => Precision::of(&all[0], &self.values),
         };
-        Conclusion {
-            found: SlotsFound { precision, accuracy: None },
-            details: fields(details),
-            warnings: Vec::new(),
-        }
+        Conclusion { found: SlotsFound { precision, accuracy: None }, details: fields(details), warnings: Vec::new() }
     }
 }

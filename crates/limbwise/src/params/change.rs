@@ -211,7 +211,8 @@ impl ParamsLiteral {
             held += prime.log2();
             short
         };
-        self.special = self.special.iter().copied().chain(std::iter::repeat(last)).take(MOST).take_while(is_short).collect();
+        self.special =
+            self.special.iter().copied().chain(std::iter::repeat(last)).take(MOST).take_while(is_short).collect();
     }
 }
 

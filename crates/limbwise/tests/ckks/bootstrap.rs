@@ -9,7 +9,10 @@ use limbwise::{
         decrypt::{decrypt, decrypt_wide, phase},
         encrypt_secret,
     },
-    params::{BootstrapLiteral, EvalModLiteral, Insecure, Order, Params, ParamsLiteral, PrimeChoice, Secret, Sine, presets::presets},
+    params::{
+        BootstrapLiteral, EvalModLiteral, Insecure, Order, Params, ParamsLiteral, PrimeChoice, Secret, Sine,
+        presets::presets,
+    },
     rlwe::KeySet,
 };
 use limbwise_device::{Device as _, HostRead as _};
@@ -402,39 +405,10 @@ fn multiples_are_as_large_as_the_failure_probability_says() {
         // A slot has two coefficients.
         let expected = f64::from(samples) * 0.5 * boot.log2_failure(1).exp2();
         let deviation = expected.sqrt();
-        assert!((f64::from(found) - expected).abs() < 5.0 * deviation + 1.0, "{range}: {found}, expected {expected:.1}");
+        assert!(
+            (f64::from(found) - expected).abs() < 5.0 * deviation + 1.0,
+            "{range}: {found}, expected {expected:.1}"
+        );
         assert!(range > 6 || found > 20, "{range}: {found} cases are too few to tell");
-    }
-}
-
-#[test]
-#[ignore = "TEMPORARY"]
-fn try_set() {
-    for path in std::env::var("BOOT_TOML").unwrap().split(',') {
-        let literal: ParamsLiteral = toml::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
-        let params = match Params::new(&literal) { Ok(p) => p, Err(e) => { println!("{path}: {e}"); continue } };
-        let slots = params.max_slots();
-        let multi = std::env::var("BOOT_PLAN").is_ok_and(|p| p == "multi");
-        let mut plan = BootstrapPlan::fastest(slots);
-        if multi { plan.rotations = Rotations::MultiHop; }
-        let start = std::time::Instant::now();
-        let (s, boot) = session(&literal, plan);
-        println!("{path}: QP {:.1}, {} levels, made in {:?}", params.security().log_qp, boot.levels().levels, start.elapsed());
-        let auto = s.auto();
-        for values in [uniform(slots, "boot"), vec![Complex64::new(0.7, 0.3); slots]] {
-            let a = encrypted(&s, &values).bounded_by(2f64.sqrt());
-            for passes in 1..=boot.levels().passes() {
-                let start = std::time::Instant::now();
-                let mut last = start;
-                let mut text = String::new();
-                let result = boot.evaluate_in_passes(&auto, &a, passes, &mut |name| {
-                    text += &format!(" {:.2}s {name}", last.elapsed().as_secs_f64());
-                    last = std::time::Instant::now();
-                }).unwrap();
-                let (near, rest) = decrypt_wide(&s.dev, &s.encoder, &s.params, &s.secret, &result).unwrap();
-                let got = if rest.is_empty() { Precision::of(&near.concat(), &values) } else { Precision::of_wide(&near.concat(), &rest.concat(), &values) };
-                println!("  pass {passes}: {got:?} expected {:.2} in {:?}:{text}", result.estimate.precision_bits(), start.elapsed());
-            }
-        }
     }
 }

@@ -242,7 +242,8 @@ fn a_network_and_a_bootstrapping_are_searched() {
     searched("nn20 node by node", &graph, Grouping::Nodes, 1);
     let params = preset("boot").unwrap();
     let bounds = Promise { magnitude: 1.0, peak: 1.0, real: false };
-    let program = Bootstrap::new((&params, "boot"), BootstrapPlan::fastest(params.max_slots()), Some(1), bounds).unwrap();
+    let program =
+        Bootstrap::new((&params, "boot"), BootstrapPlan::fastest(params.max_slots()), Some(1), bounds).unwrap();
     let graph = record(&program, KeyForm::Stored, &footprint).unwrap().graph;
     searched("bootstrapping", &graph, Grouping::Nodes, 1);
     let limbs = graph.limb_by_limb(LimbOrder::Operations, Entries::Apart);
