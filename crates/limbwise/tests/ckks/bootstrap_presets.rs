@@ -78,8 +78,8 @@ full_size! {
     cosine: "boot-cosine", 22.6 bits, 1;
     precise: "boot-precise", 31.5 bits, 2;
     most_levels: "boot-17", 24.0 bits, 1;
-    forty_bits: "boot-40", 40.0 bits, 1;
-    eighty_bits: "boot-80", 80.0 bits, 2;
+    forty_bits: "boot-40", 40.5 bits, 1;
+    eighty_bits: "boot-80", 81.0 bits, 2;
     n15: "boot-n15", 19.6 bits, 1;
     ark: "ark-24", 19.9 bits, 1;
     lattigo: "boot-lattigo", 24.1 bits, 1;

@@ -10,8 +10,11 @@ use limbwise_device::Device;
 
 /// Margin, in deviations, for the error of a pass where the sine fits values up to 1.
 const MARGIN: f64 = 16.0;
-/// The same where no level is lost: 2^16 parts reach 4.6 deviations, and the estimate may be half a bit too small.
-const REFINED_MARGIN: f64 = 8.0;
+/// The same for refined sets, whose sine fits larger values: 2^16 parts reach 4.6 deviations, and the estimate may be a bit
+/// too small, so that values reach [`REFINED_PEAK`].
+const REFINED_MARGIN: f64 = 6.0;
+/// The bound on the amplified errors of a refined set.
+const REFINED_PEAK: f64 = 2.0;
 /// Divisions at the user's scale whose rounding remains in the result: that of the first pass on its way to the
 /// comparison, that of its other copy, and that of the correction.
 const DIVISIONS: f64 = 3.0;
@@ -106,8 +109,9 @@ impl<D: Device> Bootstrapper<D> {
         let error = auto.eval.sub(&auto.scale_to(result, 1.0, level)?, &self.checked_message(auto, a)?)?;
         // The factor is an integer, so nothing is rounded. The former error is now the message.
         let division = self.division(auto, error.slots);
+        let peak = if self.levels.log_refined() == 0 { 1.0 } else { REFINED_PEAK };
         let estimate =
-            Estimate::exact(gain * result.estimate.error()).with_peak(1.0, false).with_error(gain * division);
+            Estimate::exact(gain * result.estimate.error()).with_peak(peak, false).with_error(gain * division);
         Ok(Ciphertext { estimate, ..auto.eval.mul_scalar(&error, gain, 1.0)? })
     }
 

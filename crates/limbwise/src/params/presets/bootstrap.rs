@@ -51,12 +51,12 @@ fn for_all_slots() -> Vec<Preset> {
         ),
         preset(
             "boot-40",
-            "40 bits in one pass: 6 levels of 57 bits, 40.0 bits, 2^-106 failures; keys 11.5 GB, at least 1.7 GB seeded; four harmonics",
+            "40 bits in one pass: 6 levels of 57 bits, 40.5 bits, 2^-106 failures; keys 13.0 GB, at least 1.9 GB seeded; four harmonics",
             boot_40(),
         ),
         preset(
             "boot-80",
-            "80 bits in two passes: 3 levels of 96 bits, 80.0 bits, 2^-106 failures a pass; keys 11.7 GB, at least 1.8 GB seeded; four harmonics",
+            "80 bits in two passes: 3 levels of 96 bits, 81.0 bits, 2^-106 failures a pass; keys 13.5 GB, at least 2.1 GB seeded; four harmonics",
             boot_80(),
         ),
         preset(
@@ -196,15 +196,15 @@ fn fine(log_scale: u32, runs: &[(&[u32], usize)], special: &[(u32, usize)], dnum
 /// with which they make the key of the ephemeral secret.
 fn boot_40() -> ParamsLiteral {
     let chain: &[(&[u32], usize)] =
-        &[(&[28, 28], 1), (&[25, 25], 3), (&[29, 28], 6), (&[41, 40], 1), (&[34, 33], 9), (&[30, 30], 4)];
-    fine(57, chain, &[(30, 1), (29, 1), (43, 5)], 6)
+        &[(&[28, 28], 1), (&[26, 25], 3), (&[29, 28], 6), (&[42, 41], 1), (&[34, 34], 9), (&[30, 30], 4)];
+    fine(57, chain, &[(30, 1), (29, 1), (48, 4)], 7)
 }
 
 /// 80 bits in two passes of 42: EvalMod's result has scale 2^57, which 39 bits bring to the user's.
 fn boot_80() -> ParamsLiteral {
     let chain: &[(&[u32], usize)] =
-        &[(&[29, 29], 1), (&[33, 33], 3), (&[32, 32, 32], 3), (&[43, 42], 1), (&[35, 34], 9), (&[31, 30], 4)];
-    let mut literal = fine(96, chain, &[(30, 1), (29, 1), (48, 4)], 7);
+        &[(&[29, 29], 1), (&[33, 33], 3), (&[32, 32, 32], 3), (&[44, 43], 1), (&[35, 35], 9), (&[31, 30], 4)];
+    let mut literal = fine(96, chain, &[(30, 1), (29, 1), (41, 4)], 8);
     let refinement = Some(Refinement { passes: 2, bits: 39 });
     literal.bootstrapping = literal.bootstrapping.map(|boot| BootstrapLiteral { refinement, ..boot });
     literal
