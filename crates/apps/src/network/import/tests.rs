@@ -183,7 +183,9 @@ fn what_cannot_be_run_is_refused_by_its_layer() {
     assert!(Writer::new(&[1, 3]).node("Relu", &["z"], "y", vec![]).refused().contains("which nothing before makes"));
     assert!(Writer::new(&[1, 3]).refused().contains("no node makes it"));
     let constant = Writer::new(&[1, 3]).floats("c", &[3], &[-1., 0., 2.]).node("Relu", &["c"], "y", vec![]);
-    assert_eq!(outputs(&constant.read().unwrap(), &[9.0; 3]), [0.0, 0.0, 2.0], "no input changes it");
+    // A result of zero is nearly so: it needs a row of its own.
+    let got = outputs(&constant.read().unwrap(), &[9.0; 3]);
+    assert!(got.iter().zip([0.0, 0.0, 2.0]).all(|(got, wanted)| (got - wanted).abs() < 1e-99), "{got:?}");
     let rounded = Writer::new(&[1, 3]).node("Cast", &["x"], "y", vec![int("to", 7)]).refused();
     assert!(rounded.contains("a cast that rounds"), "{rounded}");
 }
