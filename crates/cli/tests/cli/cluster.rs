@@ -69,8 +69,9 @@ fn a_batch_is_timed_on_a_cluster_of_any_machine() {
     let local = valid(&folder, "time", &[&time[..], &["--set", "nodes.keys=shared", "--part", "4"]].concat());
     assert_eq!((numbers(&local, SIZES), numbers(&local, BYTES)[0]), ([2, 16, 4, 2], 0));
     assert!((1.0..=2.001).contains(&speed(&local)), "{local:#}");
-    let strix = ["--set", "machine=strix", "--set", "nodes=3"];
-    let strix = valid(&folder, "time", &[&time[..], &strix[..]].concat());
+    let strix = ["time", "pbs", "--batch", "64", "--preset", "strix-I-32", "--machine", "cluster", "--json"];
+    let strix = [&strix[..], &["--set", "machine=strix", "--set", "nodes=3"]].concat();
+    let strix = valid(&folder, "time", &strix);
     assert_eq!((&strix["cluster"]["node"], numbers(&strix, SIZES)[1]), (&"strix".into(), 3), "{strix:#}");
     // Beside another machine the whole batch is timed there.
     let both = [&time[..9], &["cluster,cpu", "--json"]].concat();
