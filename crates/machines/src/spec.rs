@@ -321,7 +321,7 @@ mod tests {
         let text = "name = \"abacus\"\nmodel = \"beads\"\nabout = \"a frame of beads\"\n";
         let spec = spec_of("abacus", text, parse(text, "abacus").expect("TOML")).expect("a specification");
         let refused = machine::open(&spec).err().map(|e| e.to_string());
-        let told = "machine \"abacus\" names the unknown model \"beads\": choose one of composed, counts, cpu,";
+        let told = "machine \"abacus\" names the unknown model \"beads\": choose one of cluster, composed, counts,";
         assert!(refused.as_ref().is_some_and(|text| text.starts_with(told)), "{refused:?}");
     }
 }
