@@ -297,7 +297,7 @@ mod tests {
             Series { coefficients: kept.collect(), from: -1.0, to: 1.0 }
         };
         let (even, odd) = (part(0), part(1));
-        for i in -40..=40 {
+        for i in -40i32..=40 {
             // At multiples of 1/64 the angle is a multiple of π/16, known without a reduction.
             let (u, turns) = (f64::from(i) / 64.0, f64::from((4 * i).rem_euclid(64)) / 64.0);
             let wanted = [(TAU * turns).cos(), (TAU * turns).sin()];
