@@ -82,8 +82,8 @@ pub fn lowest_switch(params: &Params) -> f64 {
 /// double angles. SlotToCoeff last gives ½·log₂(2n) less, because coefficients are spread over the slots. A range K
 /// costs log₂(K/16), because the input is divided by it. The error of the sine is computed.
 ///
-/// The maps' entries are f64 numbers, each a product of about four: an argument of deviation d has 2^−52·d of their
-/// rounding after four maps, which is 2^(m−52)·d of a message.
+/// Scales, constants and the maps' entries are f64 numbers: an argument of deviation d has an error of 2^−49.4·d by their
+/// rounding (measured where all primes are wide), which is 2^(m−49.4)·d of a message.
 #[must_use]
 pub fn eval_mod(params: &Params, slots: usize, width: f64) -> f64 {
     let Some(boot) = params.bootstrapping() else { return 0.0 };
@@ -94,8 +94,8 @@ pub fn eval_mod(params: &Params, slots: usize, width: f64) -> f64 {
     let exponential = if matches!(boot.literal.eval_mod.sine, Sine::Exponential { .. }) { 1.5 } else { 0.0 };
     let range = (f64::from(boot.literal.eval_mod.range) / 16.0).log2();
     let bits = 45.3 - 0.5 * log_n - spread * log_slots - m + prime + exponential - range;
-    let maps = boot.multiple_deviation() * (m - 52.0).exp2();
-    (-bits).exp2().hypot(boot.sine_error(width)).hypot(maps)
+    let rounding = boot.multiple_deviation() * (m - 49.4).exp2();
+    (-bits).exp2().hypot(boot.sine_error(width)).hypot(rounding)
 }
 
 /// The noise of EvalMod's exponential, in each part of a point of the unit circle: that of [`eval_mod`] in units of the

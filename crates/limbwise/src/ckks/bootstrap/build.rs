@@ -252,9 +252,7 @@ impl<'b, D: Device> Builder<'b, D> {
     /// The maps of a step, with their rotations merged as the plan's strategy wants them.
     fn factors(&self, step: Step, factors: usize) -> Result<Factors> {
         let telescoped = self.plan.rotations == Rotations::MultiHop;
-        // EvalMod's primes say how many bits are wanted.
-        let rounded_roots = self.params.dropped(self.levels.eval_mod_level()).log2() > 51.0;
-        Recipe { step, slots: self.plan.slots, factors, telescoped, rounded_roots }.factors(self.params)
+        Recipe { step, slots: self.plan.slots, factors, telescoped }.factors(self.params)
     }
 
     /// Encodes a step that starts at a level and multiplies the scale by `gain`.

@@ -10,9 +10,9 @@ use limbwise_device::Device;
 
 /// Margin, in deviations, for the error of a pass where the sine fits values up to 1.
 const MARGIN: f64 = 16.0;
-/// The same for refined sets, whose sine fits larger values: 2^16 parts reach 4.6 deviations, and the estimate may be a bit
-/// too small, so that values reach [`REFINED_PEAK`].
-const REFINED_MARGIN: f64 = 6.0;
+/// The same for refined sets, whose sine fits larger values: 2^16 parts reach 4.6 deviations, and the estimate may be half a
+/// bit too small, so that values stay below [`REFINED_PEAK`].
+const REFINED_MARGIN: f64 = 4.0;
 /// The bound on the amplified errors of a refined set.
 const REFINED_PEAK: f64 = 2.0;
 /// Divisions at the user's scale whose rounding remains in the result: that of the first pass on its way to the

@@ -6,14 +6,13 @@
 
 use super::{
     Halves, count,
-    transforms::{self, Factors, Roots},
+    transforms::{self, Factors},
 };
 use crate::{
     ckks::{Diagonals, linear::Outline},
     error::Result,
     params::Params,
 };
-use limbwise_math::embedding::Embedding;
 use num_complex::Complex64;
 use std::{
     collections::HashMap,
@@ -40,8 +39,6 @@ pub(super) struct Recipe {
     pub(super) factors: usize,
     /// Whether the maps share one rotation at the end in place of one each.
     pub(super) telescoped: bool,
-    /// Whether the roots of unity are [`Roots::Rounded`].
-    pub(super) rounded_roots: bool,
 }
 
 /// The cached outlines of factors.
@@ -73,14 +70,10 @@ impl Recipe {
     }
 
     fn compose(self) -> Result<Factors> {
-        let roots = match self.rounded_roots {
-            true => Roots::Rounded(Embedding::new(self.slots)),
-            false => Roots::OfAngles(Embedding::new(self.slots)),
-        };
         let factors = match self.step {
-            Step::SlotToCoeff => transforms::slot_to_coeff(&roots, self.factors)?,
+            Step::SlotToCoeff => transforms::slot_to_coeff(self.slots, self.factors)?,
             Step::CoeffToSlot { halves, repetitions } => {
-                adapt(transforms::coeff_to_slot(&roots, self.factors)?, halves, repetitions)
+                adapt(transforms::coeff_to_slot(self.slots, self.factors)?, halves, repetitions)
             }
         };
         Ok(if self.telescoped { factors.telescoped() } else { factors })
@@ -127,7 +120,7 @@ mod tests {
             (Params::new(&literal).unwrap(), Step::CoeffToSlot { halves: Halves::Beside, repetitions: 4 });
         for step in [Step::SlotToCoeff, step] {
             for telescoped in [false, true] {
-                let recipe = Recipe { step, slots: 64, factors: 3, telescoped, rounded_roots: telescoped };
+                let recipe = Recipe { step, slots: 64, factors: 3, telescoped };
                 let first = recipe.factors(&params).unwrap();
                 let again = recipe.factors(&params).unwrap();
                 assert_eq!((&first.maps, first.rotation), (&again.maps, again.rotation), "{recipe:?}");

@@ -6,35 +6,8 @@
 //! Source: \[CCS19\], \[HHC19\].
 
 use crate::{ckks::Diagonals, error::Result};
-use limbwise_math::{embedding::Embedding, wide::WideComplex};
+use limbwise_math::embedding::Embedding;
 use num_complex::Complex64;
-
-/// The factors of the butterflies.
-pub(super) enum Roots {
-    /// Computed from their angles in f64, with errors of up to 2^−51.
-    OfAngles(Embedding),
-    /// Rounded to f64 from more digits. After 15 stages and EvalMod the others' errors are 2^(m−49) of a message.
-    Rounded(Embedding<WideComplex>),
-}
-
-impl Roots {
-    fn slots(&self) -> usize {
-        match self {
-            Self::OfAngles(embedding) => embedding.slots(),
-            Self::Rounded(embedding) => embedding.slots(),
-        }
-    }
-
-    fn twiddle(&self, length: usize, j: usize) -> Complex64 {
-        match self {
-            Self::OfAngles(embedding) => embedding.twiddle(length, j),
-            Self::Rounded(embedding) => {
-                let root = embedding.twiddle(length, j);
-                Complex64::new(root.re.high, root.im.high)
-            }
-        }
-    }
-}
 
 /// A factored map, the first factor applied first, and a rotation of the result that is still due.
 pub(super) struct Factors {
@@ -42,18 +15,18 @@ pub(super) struct Factors {
     pub(super) rotation: i64,
 }
 
-/// S on the slots of these roots in `factors` maps: 2·2^k − 1 diagonals for k stages, 2^k in the last map.
-pub(super) fn slot_to_coeff(roots: &Roots, factors: usize) -> Result<Factors> {
-    let slots = roots.slots();
+/// S on `slots` slots in `factors` maps: 2·2^k − 1 diagonals for k stages, 2^k in the last map.
+pub(super) fn slot_to_coeff(slots: usize, factors: usize) -> Result<Factors> {
+    let embedding = Embedding::new(slots);
     let stages: Vec<usize> = (1..=slots.trailing_zeros()).map(|k| 1 << k).collect();
-    group(slots, factors, &stages, |length| forward(roots, length))
+    group(slots, factors, &stages, |length| forward(&embedding, length))
 }
 
-/// S⁻¹ on the slots of these roots in `factors` maps.
-pub(super) fn coeff_to_slot(roots: &Roots, factors: usize) -> Result<Factors> {
-    let slots = roots.slots();
+/// S⁻¹ on `slots` slots in `factors` maps.
+pub(super) fn coeff_to_slot(slots: usize, factors: usize) -> Result<Factors> {
+    let embedding = Embedding::new(slots);
     let stages: Vec<usize> = (1..=slots.trailing_zeros()).rev().map(|k| 1 << k).collect();
-    group(slots, factors, &stages, |length| inverse(roots, length))
+    group(slots, factors, &stages, |length| inverse(&embedding, length))
 }
 
 /// Merges consecutive stages into one map each, the longer groups first.
@@ -79,17 +52,17 @@ fn group(
 }
 
 /// (x, y) → (x + w·y, x − w·y).
-fn forward(roots: &Roots, length: usize) -> Result<Diagonals> {
+fn forward(embedding: &Embedding, length: usize) -> Result<Diagonals> {
     let one = Complex64::new(1.0, 0.0);
-    let twiddles: Vec<Complex64> = (0..length / 2).map(|j| roots.twiddle(length, j)).collect();
-    butterflies(roots.slots(), length, |j, low| if low { [one, twiddles[j]] } else { [-twiddles[j], one] })
+    let twiddles: Vec<Complex64> = (0..length / 2).map(|j| embedding.twiddle(length, j)).collect();
+    butterflies(embedding.slots(), length, |j, low| if low { [one, twiddles[j]] } else { [-twiddles[j], one] })
 }
 
 /// (x, y) → ((x + y)/2, (x − y)·w̄/2).
-fn inverse(roots: &Roots, length: usize) -> Result<Diagonals> {
+fn inverse(embedding: &Embedding, length: usize) -> Result<Diagonals> {
     let half = Complex64::new(0.5, 0.0);
-    let twiddles: Vec<Complex64> = (0..length / 2).map(|j| roots.twiddle(length, j).conj() * 0.5).collect();
-    butterflies(roots.slots(), length, |j, low| if low { [half, half] } else { [-twiddles[j], twiddles[j]] })
+    let twiddles: Vec<Complex64> = (0..length / 2).map(|j| embedding.twiddle(length, j).conj() * 0.5).collect();
+    butterflies(embedding.slots(), length, |j, low| if low { [half, half] } else { [-twiddles[j], twiddles[j]] })
 }
 
 /// A stage from the factors of a value itself and of its partner, for both positions of each butterfly.
@@ -163,12 +136,10 @@ mod tests {
                 (0..slots).map(place).map(|i| Complex64::new(coefficients[i], coefficients[slots + i])).collect();
             for telescoped in [false, true] {
                 let finish = |f: Factors| if telescoped { f.telescoped() } else { f };
-                for roots in [Roots::OfAngles(Embedding::new(slots)), Roots::Rounded(Embedding::new(slots))] {
-                    let to = finish(slot_to_coeff(&roots, factors).unwrap());
-                    let from = finish(coeff_to_slot(&roots, factors).unwrap());
-                    assert!(close(&apply(&to, &w), &x), "{slots} slots in {factors}, {telescoped}");
-                    assert!(close(&apply(&from, &x), &w), "{slots} slots in {factors}, {telescoped}");
-                }
+                let to = finish(slot_to_coeff(slots, factors).unwrap());
+                let from = finish(coeff_to_slot(slots, factors).unwrap());
+                assert!(close(&apply(&to, &w), &x), "{slots} slots in {factors}, {telescoped}");
+                assert!(close(&apply(&from, &x), &w), "{slots} slots in {factors}, {telescoped}");
             }
         }
     }
@@ -176,10 +147,10 @@ mod tests {
     #[test]
     fn diagonals_are_as_many_as_published() {
         let counts = |f: Factors| f.maps.iter().map(Diagonals::count).collect::<Vec<_>>();
-        let roots = Roots::OfAngles(Embedding::new(1 << 12));
-        assert_eq!(counts(slot_to_coeff(&roots, 3).unwrap()), [31, 31, 16]);
-        assert_eq!(counts(coeff_to_slot(&roots, 3).unwrap()), [16, 31, 31]);
-        let telescoped = slot_to_coeff(&roots, 3).unwrap().telescoped();
+        let slots = 1 << 12;
+        assert_eq!(counts(slot_to_coeff(slots, 3).unwrap()), [31, 31, 16]);
+        assert_eq!(counts(coeff_to_slot(slots, 3).unwrap()), [16, 31, 31]);
+        let telescoped = slot_to_coeff(slots, 3).unwrap().telescoped();
         assert_eq!(telescoped.rotation.abs(), 1);
         assert!(telescoped.maps.iter().all(|m| m.first_index() == 0));
     }
