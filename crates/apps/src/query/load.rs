@@ -1,4 +1,4 @@
-//! Tables from files: CSV (comma, semicolon or tab, with a header), TPC-H's `.tbl`, Parquet ([`parquet`](super::parquet)). File
+//! Tables from files: CSV (comma, semicolon or tab, with a header), TPC-H's `.tbl`, Parquet ([`super::parquet`]). File
 //! contents are hostile: every read is bounded, and errors name the position.
 
 use super::{
