@@ -1,6 +1,6 @@
 //! Base conversion and centered lifts between primes of up to 50 bits, in exact sums of floats.
 //!
-//! Prepared sources and overflows are words, as those of [`convert`](super::convert), so that targets of other widths can be
+//! Prepared sources and overflows are words, as those of [`convert`], so that targets of other widths can be
 //! made of the same.
 
 #![expect(clippy::needless_range_loop, reason = "constant indices keep the arrays in registers")]
