@@ -4,8 +4,8 @@
     python3 scripts/train_lenet.py --images t10k-images-idx3-ubyte.gz --labels t10k-labels-idx1-ubyte.gz \
         --train 8000 --out crates/apps/data/lenet_mnist.onnx
 
-LeNet-5 [LCB98] with a quadratic activation, average pools and no softmax. The first --train images of the file are learned, the others are
-judged; nothing is chosen by looking at the latter. Pixels are divided by 255.
+LeNet-5 [LCB98] with a quadratic activation, average pools and no softmax. The first --train images of the file are learned,
+the others are judged; nothing is chosen by looking at the latter. Pixels are divided by 255.
 """
 
 import argparse
@@ -75,7 +75,9 @@ def main():
     net = train(images[: options.train], labels[: options.train], options.epochs)
     with torch.no_grad():
         scores = net(torch.tensor(images[options.train :], dtype=torch.float32)).numpy()
-    print(f"{100 * np.mean(scores.argmax(1) == labels[options.train:]):.2f} % of {len(scores)} images that were not learned")
+    print(
+        f"{100 * np.mean(scores.argmax(1) == labels[options.train :]):.2f} % of {len(scores)} images that were not learned"
+    )
     torch.onnx.export(net, (torch.zeros(1, 1, 28, 28),), options.out, dynamo=False)
 
 
