@@ -119,7 +119,7 @@ pub struct ClusterTime {
     pub seconds_part: f64,
     /// The same batch on one node.
     pub seconds_one_node: f64,
-    /// One node's seconds over these, both without the start.
+    /// One node's seconds over these, both from when the first node is ready.
     pub speed_up: f64,
     /// Copies of the keys that are in memory, one a node that gets a part.
     pub key_copies: u64,
@@ -143,6 +143,16 @@ impl fmt::Display for ClusterTime {
         writeln!(f, "  moved            {keys:.3} GB of keys, {inputs:.3} of inputs, {results:.3} of results")?;
         writeln!(f, "  keys             {key_copies} copies in memory, one a node")
     }
+}
+
+/// Seconds from the start of a batch.
+struct Followed {
+    /// The first node has its keys and has started.
+    first: f64,
+    /// All nodes have.
+    all: f64,
+    /// The last result is there.
+    end: f64,
 }
 
 /// The model.
@@ -197,8 +207,8 @@ impl Cluster {
     #[must_use]
     pub fn batch(&self, batch: &Batch, part: u64) -> ClusterTime {
         let nodes = self.nodes().min(batch.parts).max(1);
-        let (start, end) = self.followed(batch, nodes);
-        let (start_one, end_one) = self.followed(batch, 1);
+        let Followed { first, all, end } = self.followed(batch, nodes);
+        let one = self.followed(batch, 1);
         let copied = self.numbers.nodes.keys == Keys::Copied;
         let (mut level, mut added) = (batch.parts, 0);
         while batch.summed_bytes > 0 && level > 1 {
@@ -212,10 +222,10 @@ impl Cluster {
             parts: batch.parts,
             part,
             seconds: end,
-            seconds_start: start,
+            seconds_start: all,
             seconds_part: batch.part_seconds,
-            seconds_one_node: end_one,
-            speed_up: (end_one - start_one) / (end - start),
+            seconds_one_node: one.end,
+            speed_up: (one.end - one.first) / (end - first),
             key_copies: nodes,
             key_bytes: if copied { nodes.saturating_mul(batch.key_bytes) } else { 0 },
             input_bytes: batch.parts.saturating_mul(batch.input_bytes),
@@ -224,8 +234,8 @@ impl Cluster {
         }
     }
 
-    /// When the last node has its keys, and when the last result is there.
-    fn followed(&self, batch: &Batch, nodes: u64) -> (f64, f64) {
+    /// The times of a batch on so many nodes.
+    fn followed(&self, batch: &Batch, nodes: u64) -> Followed {
         let numbers = &self.numbers;
         let (start, task) = (numbers.assumed.start_seconds.value, numbers.assumed.task_seconds.value);
         let mut link = 0.0;
@@ -237,9 +247,10 @@ impl Cluster {
             }
             free.push(link + start);
         }
-        let ready = free.last().copied().unwrap_or(0.0);
+        let [first, all] = [free.first(), free.last()].map(|at| at.copied().unwrap_or(0.0));
         let mut asked: Vec<Vec<f64>> = free.iter().map(|&at| vec![at]).collect();
-        let mut end: f64 = ready;
+        // Parts may be over before the last node is ready.
+        let mut end: f64 = first;
         for _ in 0..batch.parts {
             let next = free.iter().enumerate().min_by(|a, b| a.1.total_cmp(b.1)).map_or(0, |(node, _)| node);
             // A part is sent when the one before the last is over.
@@ -259,7 +270,7 @@ impl Cluster {
                 level = level.div_ceil(ARITY);
             }
         }
-        (ready, end)
+        Followed { first, all, end }
     }
 
     /// The report of a part on a node, with the whole batch.

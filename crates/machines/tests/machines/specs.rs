@@ -142,7 +142,7 @@ fn wrong_keys_and_values_are_named() {
     let got = message(Spec::load("arc"));
     assert_eq!(
         got,
-        "there is no machine \"arc\": choose one of ark, counts, cpu, cuda, fab, fhex, fhex-in-bank, flexmem, f1-scaled, upmem, bts, cinnamon, craterlake, f1, gpu, heracles, matcha, morphling, poseidon, sharp, strix, or give the path of a TOML file; did you mean \"ark\"?"
+        "there is no machine \"arc\": choose one of ark, cluster, counts, cpu, cuda, fab, fhex, fhex-in-bank, flexmem, f1-scaled, upmem, bts, cinnamon, craterlake, f1, gpu, heracles, matcha, morphling, poseidon, sharp, strix, or give the path of a TOML file; did you mean \"ark\"?"
     );
     let full = ark.with_overrides(&[("policy.prefetch_mb", "512")]).unwrap();
     assert!(machine::open(&full).err().unwrap().to_string().contains("less than memory.scratchpad.capacity_mb = 512"));
@@ -190,7 +190,7 @@ fn variants_say_what_differs() {
     assert_eq!((wide.name(), wide.model()), ("wide", "composed"));
     assert_ne!(wide, Spec::load("ark").unwrap());
     let cases = [
-        ("model = \"ark\"", "wide.toml, field \"extends\": wanted extends = \"NAME\", one of ark, counts,"),
+        ("model = \"ark\"", "wide.toml, field \"extends\": wanted extends = \"NAME\", one of ark, cluster, counts,"),
         ("extends = \"ark\"\nmodel = \"cpu\"", "no field \"model\""),
         ("extends = \"ark\"\nname = 3", "field \"name\": a text is wanted, got 3"),
         ("extends = \"ark\"\n[short_names]\nx = \"chip.clusters\"", "no field \"short_names.x\""),
