@@ -18,8 +18,8 @@ use limbwise_graph::{Graph, NodeId, Op};
 use limbwise_machines::{
     Machine, Spec, TaskKind, machine,
     offload::{
-        ByKind, Duplex, Genetic, Heft, Link, MinCut, Modelled, MoveSeconds, OneSide, Placement, Policy, Problem,
-        Recorded, SideId, SideModel, Timetable, lanes,
+        ByKind, Duplex, Genetic, Heft, Link, MinCut, Modelled, MoveSeconds, OneSide, OperationId, Placement, Policy,
+        Problem, Recorded, SideId, SideModel, Timetable, ValueId, lanes,
     },
 };
 use limbwise_upmem::{ModuliOrder, Options};
@@ -206,7 +206,7 @@ fn place<H, D>(
     let policies: [&dyn Policy; 4] = [&MinCut, &Heft, &ByKind, &Genetic::default()];
     let divided = policies.iter().filter_map(|policy| found(&problem, *policy));
     let divided = divided.filter(|found| found.table.operations(&problem).iter().all(|&count| count > 0));
-    let divided = divided.min_by_key(|found| found.table.makespan);
+    let divided = divided.min_by_key(|found| found.table.makespan).or_else(|| one_away(&problem));
     let alone_seconds = alone.each_ref().map(|found| found.as_ref().map(|found| found.table.seconds()));
     let divided_seconds = divided.as_ref().map(|found| found.table.seconds());
     let best = alone.into_iter().flatten().chain(divided).min_by_key(|found| found.table.makespan);
@@ -231,6 +231,26 @@ fn found(problem: &Problem, policy: &dyn Policy) -> Option<Found> {
     Some(Found { policy: policy.name(), placement, table })
 }
 
+/// All operations at home but the one that costs least to place away, with the copies of its operands and results: the
+/// division to name where every policy leaves the second device idle. `None` where that device has none of the operations.
+fn one_away(problem: &Problem) -> Option<Found> {
+    let transfers = |values: &[ValueId], from, to| -> u64 {
+        values.iter().map(|&value| problem.transfer_ticks(value, from, to)).sum()
+    };
+    let added = |id: OperationId| {
+        let away = problem.ticks(id, AWAY)?
+            + transfers(problem.reads(id), HOME, AWAY)
+            + transfers(problem.makes(id), AWAY, HOME);
+        Some((i128::from(away) - i128::from(problem.ticks(id, HOME)?), id))
+    };
+    let (_, moved) = problem.operations().filter_map(added).min()?;
+    let mut side = vec![HOME; problem.len()];
+    side[moved.index()] = AWAY;
+    let placement = Placement::in_program_order(side);
+    let table = Timetable::of(problem, &placement);
+    Some(Found { policy: "one operation", placement, table })
+}
+
 /// The placement by the names of operations, in program order. Inputs are made at home without being asked for.
 fn assignment(graph: &Graph, problem: &Problem, placement: &Placement) -> Assignment {
     let half = |side: SideId| if side == HOME { Half::Home } else { Half::Away };
@@ -248,6 +268,26 @@ fn assignment(graph: &Graph, problem: &Problem, placement: &Placement) -> Assign
 #[cfg(test)]
 mod tests {
     use super::*;
+    use limbwise_machines::offload::{Draft, DraftOperation, Side};
+
+    /// Two operations in a row; the second is on both devices, and slower away by what is given.
+    fn two_operations(away_seconds: Option<f64>) -> Problem {
+        let mut draft = Draft::new(["cpu", "upmem"].map(|name| Side { name, streams: 1, balance: 1.0 }).to_vec());
+        draft.link(HOME, AWAY, Link::new(1.0, 1e-6, Duplex::Half));
+        let first = draft.operation(DraftOperation::new(NodeId(0), &[Some(1e-3), None]), []);
+        let value = draft.value(first, 1000);
+        draft.operation(DraftOperation::new(NodeId(1), &[Some(1e-3), away_seconds]), [value]);
+        draft.build().unwrap()
+    }
+
+    #[test]
+    fn a_device_that_no_policy_uses_is_named_with_what_it_costs() {
+        let problem = two_operations(Some(1.0));
+        let found = one_away(&problem).unwrap();
+        assert_eq!(found.table.operations(&problem), [1, 1]);
+        assert!(found.table.seconds() > 1.0);
+        assert!(one_away(&two_operations(None)).is_none());
+    }
 
     #[test]
     fn the_sentence_says_what_is_gained_or_lost() {

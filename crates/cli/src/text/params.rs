@@ -8,16 +8,16 @@ use crate::verbs::params::{BgvSet, Set, TfheSet, Title};
 use limbwise::params::SecurityReport;
 
 /// The class met, or the reason that stands against it.
-pub(crate) fn security_line(security: &SecurityReport) -> String {
+pub(crate) fn security(security: &SecurityReport) -> String {
     match &security.insecure_reason {
-        Some(reason) => line("security", &format!("NONE: below 128 bits, allowed because: {reason}")),
-        None => line("security", &format!("{} bits ({})", security.bits, security.standard)),
+        Some(reason) => format!("NONE: below 128 bits, allowed because: {reason}"),
+        None => format!("{} bits ({})", security.bits, security.standard),
     }
 }
 
 fn title(set: &Title) -> String {
     let purpose = set.purpose.map_or_else(String::new, |p| format!(": {p}"));
-    format!("{}{purpose}\n{}", set.name, security_line(&set.security))
+    format!("{}{purpose}\n{}", set.name, line("security", &security(&set.security)))
 }
 
 /// Name, purpose, log₂ QP and security class of a set, as cells of a table.

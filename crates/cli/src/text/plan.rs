@@ -1,8 +1,8 @@
 //! The text of a plan.
 
 use super::{
-    params::{power, security_line},
-    table::{self, line},
+    params::{power, security},
+    table::{self, Lines},
     tables::{self, Table},
     units,
 };
@@ -37,14 +37,13 @@ fn tables(plan: &Plan) -> Vec<Table> {
 /// A plan as a page.
 pub(crate) fn page(plan: &Plan) -> Page {
     let mut page = Page::new("A program planned", table::heading(&plan.head).trim_end());
+    let pairs = [("", Column::Text), ("", Column::Text)];
+    if let Some(revealed) = revealed(&plan.details) {
+        page.section("What is revealed");
+        page.table(&pairs, &revealed.rows().collect::<Vec<_>>());
+    }
     page.section("Plan");
-    let text = render(plan);
-    let lines = text.lines().take_while(|line| line.starts_with("  ") || line.starts_with("plan of")).skip(1);
-    let cells = lines.map(|line| {
-        let (name, value) = line.trim_end().split_at_checked(16).unwrap_or((line, ""));
-        vec![name.trim().to_owned(), value.trim().to_owned()]
-    });
-    page.table(&[("", Column::Text), ("", Column::Text)], &cells.collect::<Vec<_>>());
+    page.table(&pairs, &lines(plan).rows().collect::<Vec<_>>());
     for table in tables(plan) {
         page.section(table.title);
         let heading: Vec<(&str, Column)> = table
@@ -59,102 +58,111 @@ pub(crate) fn page(plan: &Plan) -> Page {
 }
 
 pub(crate) fn render(plan: &Plan) -> String {
-    let mut text = revealed(&plan.details);
+    let mut text = revealed(&plan.details).map_or_else(String::new, |lines| lines.text());
     text += &table::heading(&plan.head);
-    text += &security_line(&plan.security);
-    text += &match &plan.scheme {
-        SchemePlan::Ckks(section) => slots(section),
-        SchemePlan::Tfhe(section) => messages(section, &plan.details),
-        SchemePlan::Bgv(section) => integers(section),
-        SchemePlan::Bridged(section) => bridged(section, &plan.details),
-    };
-    text += &line("inputs", &format!("{} encrypted", units::bytes(plan.input_bytes)));
-    text += &keys(plan);
-    if let Some(reads) = &plan.key_reads {
-        text += &line("key reads", &key_reads(reads));
-    }
-    if plan.plaintext_bytes > 0 {
-        text += &line("plaintexts", &units::bytes(plan.plaintext_bytes));
-    }
-    text += &line("peak memory", &units::bytes(plan.peak_memory_bytes.predicted));
-    text += &units::device_memory(plan.device_memory);
-    let [limbs, products] = [plan.counts.transformed_limbs, plan.counts.products()].map(units::count);
-    text += &line("counts", &format!("{limbs} limbs transformed, {products} modular products"));
-    text += &line("seconds", &units::evaluation(&plan.head.device, plan.seconds_predicted, plan.seconds_interval));
+    text += &lines(plan).text();
     tables(plan).iter().for_each(|table| text += &table.text());
     text
 }
 
+/// What a plan says of the program, line by line.
+fn lines(plan: &Plan) -> Lines {
+    let mut lines = Lines::default();
+    lines.add("security", security(&plan.security));
+    match &plan.scheme {
+        SchemePlan::Ckks(section) => slots(&mut lines, section),
+        SchemePlan::Tfhe(section) => messages(&mut lines, section, &plan.details),
+        SchemePlan::Bgv(section) => integers(&mut lines, section),
+        SchemePlan::Bridged(section) => bridged(&mut lines, section, &plan.details),
+    }
+    lines.add("inputs", format!("{} encrypted", units::bytes(plan.input_bytes)));
+    keys(&mut lines, plan);
+    if let Some(reads) = &plan.key_reads {
+        lines.add("key reads", key_reads(reads));
+    }
+    if plan.plaintext_bytes > 0 {
+        lines.add("plaintexts", units::bytes(plan.plaintext_bytes));
+    }
+    lines.add("peak memory", units::bytes(plan.peak_memory_bytes.predicted));
+    if let Some(memory) = plan.device_memory {
+        lines.add("device memory", units::device_memory(memory));
+    }
+    let [limbs, products] = [plan.counts.transformed_limbs, plan.counts.products()].map(units::count);
+    lines.add("counts", format!("{limbs} limbs transformed, {products} modular products"));
+    lines.add("seconds", units::evaluation(&plan.head.device, plan.seconds_predicted, plan.seconds_interval));
+    lines
+}
+
 /// All keys, those of TFHE in one line.
-fn keys(plan: &Plan) -> String {
+fn keys(lines: &mut Lines, plan: &Plan) {
     let (bytes, count) = (units::bytes(plan.key_bytes), plan.keys.len());
-    let mut text = match &plan.scheme {
+    let value = match &plan.scheme {
         SchemePlan::Tfhe(section) => {
-            line("keys", &format!("{bytes}, published as {}", units::bytes(section.published_key_bytes)))
+            format!("{bytes}, published as {}", units::bytes(section.published_key_bytes))
         }
         SchemePlan::Bridged(_) => {
-            line("keys", &format!("{bytes}: two of TFHE, {count} of CKKS and the bridge, {}", form(plan.key_form)))
+            format!("{bytes}: two of TFHE, {count} of CKKS and the bridge, {}", form(plan.key_form))
         }
         SchemePlan::Ckks(_) | SchemePlan::Bgv(_) => {
-            line("keys", &format!("{bytes} in {count} keys, {}", form(plan.key_form)))
+            format!("{bytes} in {count} keys, {}", form(plan.key_form))
         }
     };
+    lines.add("keys", value);
     for key in plan.keys.iter().take(MOST_KEYS) {
-        text += &line("", &format!("{:>9}  level {:>2}  {}", units::bytes(key.bytes), key.level, key.name));
+        lines.add("", format!("{:>9}  level {:>2}  {}", units::bytes(key.bytes), key.level, key.name));
     }
     if count > MOST_KEYS {
-        text += &line("", &format!("and {} more (all with --json)", count - MOST_KEYS));
+        lines.add("", format!("and {} more (all with --json)", count - MOST_KEYS));
     }
-    text
 }
 
 /// Ring, levels, precision of CKKS.
-fn slots(section: &SlotsPlan) -> String {
+fn slots(lines: &mut Lines, section: &SlotsPlan) {
     let SlotsPlan { ring, levels, .. } = section;
     let [chain, special] = ring.limbs;
-    let mut text = line(
+    lines.add(
         "ring",
-        &format!("N = 2^{}, {chain} + {special} limbs, dnum {}, log2(QP) = {:.0}", ring.log_n, ring.dnum, ring.log_qp),
+        format!("N = 2^{}, {chain} + {special} limbs, dnum {}, log2(QP) = {:.0}", ring.log_n, ring.dnum, ring.log_qp),
     );
-    text += &line("levels", &format!("{} fresh, {} used, {} left", levels.fresh, levels.used, section.levels_left));
+    lines.add("levels", format!("{} fresh, {} used, {} left", levels.fresh, levels.used, section.levels_left));
     if let Some(boot) = &section.bootstrapping {
         let (kind, slots) = (boot.plan.rotations.name(), boot.plan.slots);
         let (levels, failure) = (boot.levels, boot.log2_failure);
         let failure = if failure <= -999.0 { "never".into() } else { format!("with probability 2^{failure:.1}") };
         let values = format!("{slots} slots, {levels} levels each, {kind} rotations; fails {failure}");
-        text += &line("bootstrap", &values);
+        lines.add("bootstrap", values);
     }
-    text + &line("precision", &format!("{:.1} bits expected", section.precision_bits.predicted))
+    lines.add("precision", format!("{:.1} bits expected", section.precision_bits.predicted));
 }
 
 /// Keys, noise and failures of TFHE.
-fn messages(section: &MessagesPlan, details: &Details) -> String {
+fn messages(lines: &mut Lines, section: &MessagesPlan, details: &Details) {
     let MessagesPlan { lwe, noise, failure, .. } = section;
     let ring = format!("N = 2^{}, {} masks, a prime of {} bits", lwe.log_n, lwe.masks, lwe.prime_bits);
-    let mut text = line("ring", &format!("{ring}; {} steps, narrow key modulo 2^{}", lwe.dimension, lwe.log_modulus));
-    text += &line("messages", &format!("{} bits, carries included, and a bit of padding", lwe.message_bits));
+    lines.add("ring", format!("{ring}; {} steps, narrow key modulo 2^{}", lwe.dimension, lwe.log_modulus));
+    lines.add("messages", format!("{} bits, carries included, and a bit of padding", lwe.message_bits));
     let [fresh, rotation, switch, modulus, worst] =
         [noise.fresh, noise.blind_rotation, noise.key_switch, noise.mod_switch, noise.worst].map(power);
-    text += &line("noise", &format!("{fresh} fresh, {rotation} after a bootstrapping, of the modulus"));
+    lines.add("noise", format!("{fresh} fresh, {rotation} after a bootstrapping, of the modulus"));
     let before = format!("{switch} by the key switch, {modulus} by the modulus switch");
-    text += &line("", &format!("{before}, {worst} in all at norm {}", failure.norm));
+    lines.add("", format!("{before}, {worst} in all at norm {}", failure.norm));
     let [one, all, promised] = [failure.bootstrapping, failure.program, failure.promised].map(power);
-    text += &line("failure", &format!("{one} a bootstrapping ({promised} promised), {all} the program"));
+    lines.add("failure", format!("{one} a bootstrapping ({promised} promised), {all} the program"));
     let each = details.get("bootstrappings_per_tree").and_then(Value::as_f64);
     let each = each.map_or_else(String::new, |each| format!(", {each:.2} a tree and row"));
-    text + &line("bootstraps", &(units::count(section.bootstrappings) + &each))
+    lines.add("bootstraps", (units::count(section.bootstrappings) + &each));
 }
 
 /// Ring and noise of BGV.
-fn integers(section: &IntegersPlan) -> String {
+fn integers(lines: &mut Lines, section: &IntegersPlan) {
     let [chain, special] = section.limbs;
     let ring = format!("N = 2^{}, {chain} + {special} limbs", section.log_n);
-    let text = line("ring", &format!("{ring}, integers modulo {}", section.plaintext_modulus));
+    lines.add("ring", format!("{ring}, integers modulo {}", section.plaintext_modulus));
     let budget = match section.budget_bits {
         bits if bits < 0.0 => format!("none: {:.0} bits too much noise; results are compared as phases", -bits),
         bits => format!("{bits:.0} bits left of the result's modulus, at the least"),
     };
-    text + &line("noise", &budget)
+    lines.add("noise", budget);
 }
 
 /// The bootstrappings of each column, as the details tell them.
@@ -166,22 +174,22 @@ fn columns(details: &Value) -> String {
 }
 
 /// What a query reveals, and to whom. It stands before all else.
-pub(super) fn revealed(details: &Details) -> String {
-    let Some(revealed) = details.get("revealed") else { return String::new() };
+pub(super) fn revealed(details: &Details) -> Option<Lines> {
+    let revealed = details.get("revealed")?;
+    let mut lines = Lines::default();
     let text = |c: &Value, field: &str| c[field].as_str().unwrap_or_default().to_owned();
     let listed = |of: &Value, show: &dyn Fn(&Value) -> String| {
         of.as_array().into_iter().flatten().map(show).collect::<Vec<_>>().join(", ")
     };
     let column = |c: &Value| format!("{} ({})", text(c, "column"), text(c, "values"));
     let columns = listed(&revealed["columns"], &column);
-    let mut all =
-        line("server learns", &format!("the query, {} rows, and of each column: {columns}", revealed["rows"]));
+    lines.add("server learns", format!("the query, {} rows, and of each column: {columns}", revealed["rows"]));
     let encrypted = |c: &Value| format!("{} ({})", text(c, "column"), text(c, "encrypted"));
-    all += &line("encrypted", &listed(&revealed["columns"], &encrypted));
+    lines.add("encrypted", listed(&revealed["columns"], &encrypted));
     if let Some(public) = revealed.get("public") {
         let values = |group: &Value| listed(&group["values"], &|v| v.as_str().unwrap_or_default().to_owned());
         let groups = listed(public, &|group| format!("{} ({} rows)", values(group), group["rows"]));
-        all += &line("public", &format!("the server sees the group of each row: {groups}"));
+        lines.add("public", format!("the server sees the group of each row: {groups}"));
     }
     if let Some(groups) = revealed.get("groups") {
         let names = listed(&groups["columns"], &|name| name.as_str().unwrap_or_default().to_owned());
@@ -190,66 +198,58 @@ pub(super) fn revealed(details: &Details) -> String {
             None => "which rows are in them is not",
         };
         let told = format!("{} of {names}: their list is known to the server; {rows}", groups["count"]);
-        all += &line("groups", &told);
+        lines.add("groups", told);
     }
     if let Some(join) = revealed.get("join").and_then(Value::as_str) {
-        all += &line("join", &format!("{join}, matched in the clear before encryption: the server learns no key"));
+        lines.add("join", format!("{join}, matched in the clear before encryption: the server learns no key"));
     }
     let ends = match revealed["ends"].as_u64() {
         None | Some(0) => String::new(),
         Some(ends) => format!(" and {ends} least or largest values"),
     };
-    all + &line(
+    lines.add(
         "client sees",
-        &format!(
+        format!(
             "{} decrypted sums{ends}, of every group; quotients, HAVING, order and LIMIT are computed from them in the clear",
             revealed["sums"]
         ),
-    )
+    );
+    Some(lines)
 }
 
 /// Both schemes of a program over the bridge, and how exact its answer is.
-fn bridged(section: &BridgedPlan, details: &Details) -> String {
+fn bridged(lines: &mut Lines, section: &BridgedPlan, details: &Details) {
     let BridgedPlan { lwe, ring, failure, .. } = section;
     let detail = |name: &str| details.get(name).cloned().unwrap_or_default();
     let (filter, precision) = (detail("filter"), detail("precision"));
     let number = |name: &str| precision[name].as_f64().unwrap_or(0.0);
     let passing = number("rows_expected");
-    let mut text = line("query", detail("sql").as_str().unwrap_or_default());
-    text += &line("rows", &format!("{}; about {passing:.0} pass if values are spread evenly", detail("rows")));
+    lines.add("query", detail("sql").as_str().unwrap_or_default());
+    lines.add("rows", format!("{}; about {passing:.0} pass if values are spread evenly", detail("rows")));
     let each = &filter["bootstrappings_per_row"];
     let count = units::count(section.bootstrappings);
-    text += &line("bootstraps", &format!("{count}, {each} a row: {}", columns(&filter)));
+    lines.add("bootstraps", format!("{count}, {each} a row: {}", columns(&filter)));
     let searches = detail("searches");
     for search in searches.as_array().into_iter().flatten() {
         let name = search["name"].as_str().unwrap_or_default();
-        text += &line("", &format!("{} to find {name} of {} bits", search["bootstrappings"], search["bits"]));
+        lines.add("", format!("{} to find {name} of {} bits", search["bootstrappings"], search["bits"]));
     }
     let narrow = format!("{} steps, narrow key modulo 2^{}", lwe.dimension, lwe.log_modulus);
-    text += &line(
-        "TFHE",
-        &format!("N = 2^{}, {} masks, a prime of {} bits; {narrow}", lwe.log_n, lwe.masks, lwe.prime_bits),
-    );
+    lines
+        .add("TFHE", format!("N = 2^{}, {} masks, a prime of {} bits; {narrow}", lwe.log_n, lwe.masks, lwe.prime_bits));
     let ([chain, special], [behind, left]) = (ring.limbs, section.levels);
     let behind = format!("{behind} levels behind the bridge, {left} left");
-    text += &line(
-        "CKKS",
-        &format!("N = 2^{}, {chain} + {special} limbs, log QP = {:.1}; {behind}", ring.log_n, ring.log_qp),
-    );
+    lines
+        .add("CKKS", format!("N = 2^{}, {chain} + {special} limbs, log QP = {:.1}; {behind}", ring.log_n, ring.log_qp));
     let [one, all, promised] = [failure.bootstrapping, failure.program, failure.promised].map(power);
     let bridge = power(section.log2_bridge_failure);
-    text += &line(
-        "failure",
-        &format!("{one} a bootstrapping ({promised} promised), {all} all of them, {bridge} the bridge"),
-    );
+    lines
+        .add("failure", format!("{one} a bootstrapping ({promised} promised), {all} all of them, {bridge} the bridge"));
     let cleaned = precision["cleaned"].as_bool().unwrap_or(false);
     let cleaned = if cleaned { "after cleaning" } else { "not cleaned: no two levels are left for it" };
-    text += &line("bits", &format!("off by {} each, {cleaned}", power(number("bit_error").log2())));
+    lines.add("bits", format!("off by {} each, {cleaned}", power(number("bit_error").log2())));
     let off = number("sum_relative_error");
-    text + &line(
-        "sum",
-        &format!("off by {off:.1e} of itself at most: rows x bit error / rows that pass, and arithmetic"),
-    )
+    lines.add("sum", format!("off by {off:.1e} of itself at most: rows x bit error / rows that pass, and arithmetic"));
 }
 
 pub(super) fn key_reads(reads: &KeyReads) -> String {

@@ -161,7 +161,7 @@ fn bridged(section: &BridgedRun, report: &RunReport) -> String {
     let precision = report.details.get("precision").cloned().unwrap_or_default();
     let predicted = |name: &str| precision[name].as_f64().unwrap_or(0.0);
     let off = format!("off by {:.1e} of it", answer.relative_error);
-    let mut text = plan::revealed(&report.details);
+    let mut text = plan::revealed(&report.details).map_or_else(String::new, |lines| lines.text());
     text += &match &section.table {
         None => line("answer", &format!("{:.4}; exact {}; {off}", answer.decrypted, answer.exact)),
         Some(table) => {

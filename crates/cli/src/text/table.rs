@@ -33,6 +33,26 @@ pub(crate) fn line(name: &str, value: &str) -> String {
     format!("  {name:<14} {value}\n")
 }
 
+/// Lines of a name and a value, which a terminal and a page show alike.
+#[derive(Default)]
+pub(crate) struct Lines(Vec<[String; 2]>);
+
+impl Lines {
+    pub(crate) fn add(&mut self, name: &str, value: impl Into<String>) {
+        self.0.push([name.to_owned(), value.into()]);
+    }
+
+    /// For a terminal, as [`line`] has them.
+    pub(crate) fn text(&self) -> String {
+        self.0.iter().map(|[name, value]| line(name, value)).collect()
+    }
+
+    /// For a page: a row of cells each.
+    pub(crate) fn rows(&self) -> impl Iterator<Item = Vec<String>> + '_ {
+        self.0.iter().map(|row| row.to_vec())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

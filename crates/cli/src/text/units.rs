@@ -1,6 +1,5 @@
 //! Numbers with units. GB is 10⁹ bytes.
 
-use super::table::line;
 use limbwise_runtime::plan::DeviceMemory;
 
 /// `1.23 GB`.
@@ -52,11 +51,10 @@ fn three(x: f64) -> String {
     }
 }
 
-/// A line about memory that is the device's own.
-pub(crate) fn device_memory(memory: Option<DeviceMemory>) -> String {
-    let Some(DeviceMemory { needed_bytes, bytes: own }) = memory else { return String::new() };
-    let [needed, own] = [needed_bytes, own].map(bytes);
-    line("device memory", &format!("{needed} of {own}; keys that do not fit stay with the host"))
+/// What of the memory that is the device's own a program needs.
+pub(crate) fn device_memory(memory: DeviceMemory) -> String {
+    let [needed, own] = [memory.needed_bytes, memory.bytes].map(bytes);
+    format!("{needed} of {own}; keys that do not fit stay with the host")
 }
 
 /// Predicted time of an evaluation, and what would take it. DPUs are interpreted: how long that takes is nobody's question.
