@@ -218,6 +218,11 @@ pub trait Program {
         Details::new()
     }
 
+    /// Bytes of ciphertexts that an evaluation holds at the same time, at the least: a bound that takes no recording.
+    fn least_bytes(&self) -> u64 {
+        0
+    }
+
     /// The same program evaluated in another way, where it has several.
     fn in_way(&self, _way: Way) -> Self
     where

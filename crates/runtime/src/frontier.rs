@@ -223,6 +223,7 @@ impl<S: Scheme> Found<S> {
 
 /// Records and plans a program in several configurations. Those that differ in the form of keys alone are one program:
 /// a host thread takes them together. A recording stays on one thread, so that its result does not depend on the others.
+/// A configuration after the first whose ciphertexts alone exceed the budget is not recorded and has no row.
 pub fn survey<P: Program<Scheme: Piped>>(
     ways: &[Way],
     program: impl Fn(Way) -> P + Sync,
@@ -237,6 +238,9 @@ pub fn survey<P: Program<Scheme: Piped>>(
             let at = next.fetch_add(1, Ordering::Relaxed);
             let Some(same) = programs.get(at) else { return Ok(()) };
             let program = program(ways[same[0]]);
+            if at > 0 && program.least_bytes() > budget.bytes() {
+                continue;
+            }
             let planned = |forms: &Forms<'_, P>, at: usize| -> Result<()> {
                 let planned = planned((&program, forms), ways[at].keys, preset, host, budget)?;
                 found.lock().unwrap_or_else(PoisonError::into_inner).take((at, ways[at]), planned, budget);

@@ -424,6 +424,22 @@ impl Program for Planned {
         crate::program::fields(json!({ "layer_seconds": layers, "bootstrapping_seconds": sum }))
     }
 
+    /// A value and its operands, at the level of the value: one for which that is most.
+    fn least_bytes(&self) -> u64 {
+        let bytes = |(at, step): (usize, &Step)| {
+            let level = self.made.levels.values[at].made;
+            let of = |at: usize| (self.ciphertexts(at) * self.batch(at)) as u64 * slots_bytes(&self.params, level);
+            let operands: u64 = match step {
+                Step::Input => 0,
+                Step::Affine { terms, .. } => terms.iter().map(|&(operand, _)| of(operand)).sum(),
+                Step::Product(operands) => operands.iter().map(|&operand| of(operand)).sum(),
+                Step::Function(operand, _) => of(*operand),
+            };
+            of(at) + operands
+        };
+        self.made.steps.iter().enumerate().map(bytes).max().unwrap_or(0)
+    }
+
     fn in_way(&self, way: Way) -> Self {
         let mut options = self.options.clone();
         (options.strategy, options.plaintexts) = way.maps.unwrap_or((options.strategy, options.plaintexts));

@@ -150,7 +150,7 @@ fn messages(lines: &mut Lines, section: &MessagesPlan, details: &Details) {
     lines.add("failure", format!("{one} a bootstrapping ({promised} promised), {all} the program"));
     let each = details.get("bootstrappings_per_tree").and_then(Value::as_f64);
     let each = each.map_or_else(String::new, |each| format!(", {each:.2} a tree and row"));
-    lines.add("bootstraps", (units::count(section.bootstrappings) + &each));
+    lines.add("bootstraps", units::count(section.bootstrappings) + &each);
 }
 
 /// Ring and noise of BGV.
