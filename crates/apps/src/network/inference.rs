@@ -49,6 +49,21 @@ pub struct Inference {
 const MOST_SAMPLES: usize = 1 << 17;
 /// Entries of all matrices at most where samples have a slot each.
 const MOST_ENTRIES: usize = 1 << 24;
+/// Entries up to which that is recorded without being asked for: a recording has four operations an entry, two million of
+/// them a second.
+const MOST_COMPARED: usize = 1 << 19;
+
+/// Entries of all matrices of a network whose samples have a slot each.
+fn entries(network: &Skeleton) -> usize {
+    let of = |value: &Value| match &value.operation {
+        Operation::Affine { terms, .. } => {
+            let of = terms.iter().map(|term| network.values[term.of].size().saturating_mul(value.size()));
+            of.fold(0, usize::saturating_add)
+        }
+        _ => 0,
+    };
+    network.values.iter().map(of).fold(0, usize::saturating_add)
+}
 
 impl Inference {
     fn check(&self) -> std::result::Result<(), NetworkError> {
@@ -189,15 +204,12 @@ impl Outline {
     /// Whether every sample can have a slot of its own: matrices in the place of maps, and no bootstrapping, which would
     /// be one for each number.
     pub(super) fn admits_slots(&self, network: &Skeleton) -> bool {
-        let entries = |value: &Value| match &value.operation {
-            Operation::Affine { terms, .. } => {
-                let of = terms.iter().map(|term| network.values[term.of].size().saturating_mul(value.size()));
-                of.fold(0, usize::saturating_add)
-            }
-            _ => 0,
-        };
-        let entries = network.values.iter().map(entries).fold(0, usize::saturating_add);
-        self.levels.bootstraps() == 0 && entries <= MOST_ENTRIES
+        self.levels.bootstraps() == 0 && entries(network) <= MOST_ENTRIES
+    }
+
+    /// Whether that is compared with other arrangements where none is asked for.
+    pub(super) fn compares_slots(&self, network: &Skeleton) -> bool {
+        self.admits_slots(network) && entries(network) <= MOST_COMPARED
     }
 
     /// Ciphertexts of the largest value.

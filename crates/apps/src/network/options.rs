@@ -346,7 +346,7 @@ pub(crate) fn arrangements(
         None if inference.samples == 1 => vec![Arrangement::Turns(1)],
         None => {
             let mut all = vec![turns];
-            if outline.admits_slots(&inference.network) {
+            if outline.compares_slots(&inference.network) {
                 all.push(Arrangement::Slots);
             }
             if most > 1 {
