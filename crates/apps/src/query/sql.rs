@@ -252,12 +252,19 @@ pub(super) fn named(expr: &Expr) -> Option<String> {
 }
 
 pub(super) fn formula(expr: &Expr) -> Result<Formula, QueryError> {
-    let not = |negated: bool, formula: Formula| if negated { Formula::Not(Box::new(formula)) } else { formula };
     Ok(match expr {
         Expr::Nested(inner) => formula(inner)?,
-        Expr::UnaryOp { op: UnaryOperator::Not, expr } => not(true, formula(expr)?),
+        Expr::UnaryOp { op: UnaryOperator::Not, expr } => Formula::Not(Box::new(formula(expr)?)),
         Expr::BinaryOp { left, op: BinaryOperator::And, right } => Formula::All(vec![formula(left)?, formula(right)?]),
         Expr::BinaryOp { left, op: BinaryOperator::Or, right } => Formula::Any(vec![formula(left)?, formula(right)?]),
+        _ => leaf(expr)?,
+    })
+}
+
+/// A condition that is not made of others. Apart from [`formula`], which calls itself and has to leave little on the stack.
+fn leaf(expr: &Expr) -> Result<Formula, QueryError> {
+    let not = |negated: bool, formula: Formula| if negated { Formula::Not(Box::new(formula)) } else { formula };
+    Ok(match expr {
         Expr::Between { expr: of, negated, low, high } => {
             let low = compared(expr, of, Comparison::AtLeast, low)?;
             not(*negated, Formula::All(vec![low, compared(expr, of, Comparison::AtMost, high)?]))
