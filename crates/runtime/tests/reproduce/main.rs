@@ -93,10 +93,15 @@ fn flexmems_experiments_hang_together() {
         FLEXMEM.rows.iter().filter(|row| ["4s", "A"].contains(&row.id.as_str()) || row.what.starts_with("register"));
     assert!(exact.clone().count() == 11 && exact.into_iter().all(|row| row.verdict == Verdict::Equal));
     let table = |name: &str| FLEXMEM.experiments.iter().find(|e| e.name.starts_with(name)).unwrap();
-    for name in ["networks", "chips"] {
+    // Keys without room on every chip stand on one (ADR 185), and operations go where they end first without looking ahead:
+    // a network or chips more may cost a little.
+    for (name, slower) in [("networks", 1.02), ("chips", 1.1)] {
         let times: Vec<f64> = table(name).rows.iter().map(|row| row.values[0]).collect();
-        assert!(times.windows(2).all(|pair| pair[1] <= pair[0]), "{name}: {times:?}");
+        assert!(times.windows(2).all(|pair| pair[1] <= slower * pair[0]), "{name}: {times:?}");
+        assert!(times.last() < times.first(), "{name}: {times:?}");
     }
+    assert_eq!(table("chips").rows.len(), 4, "one chip has no room for a bootstrapping's keys");
+    assert!(table("chips").about.contains("1 chips in 1 DIMMs: more chips"));
     verdicts_hold(FLEXMEM.rows.clone());
     assert_one_row_a_claim(FLEXMEM.clone());
 }
