@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import shutil
 import struct
 import sys
 from pathlib import Path
@@ -83,8 +82,7 @@ def client_preprocess_query(of: Instance) -> None:
 def client_encode_encrypt_query(of: Instance) -> None:
     words = ["--only", "query", "--data", of.data / "query.bin", "--out", there(of.upload), "--force"]
     limbwise("encrypt", "--client", there(of.secret), *words)
-    shutil.copyfile(there(of.inputs["query"]), of.query)
-    of.inputs["query"].unlink()
+    there(of.inputs["query"]).rename(of.query)
 
 
 def inputs(of: Instance) -> list[Path]:

@@ -19,7 +19,6 @@ use limbwise::{
     },
 };
 use limbwise_device::IntegerMatrix;
-use std::collections::{BTreeMap, BTreeSet};
 
 /// From a ciphertext of the input to one of the result.
 #[derive(Clone, Debug)]
@@ -95,8 +94,26 @@ impl Frame {
     }
 }
 
-/// Diagonals by their pair of ciphertexts.
-type Pairs<T> = BTreeMap<[usize; 2], T>;
+/// The diagonals of one pair of ciphertexts, as they are found. A network has millions of entries, so that a diagonal is
+/// looked up by its index and not in a tree.
+#[derive(Clone, Default)]
+struct Found {
+    /// For each diagonal its place in the list and one, or 0; empty until there is an entry.
+    places: Vec<u32>,
+    list: Vec<(usize, Vec<Complex64>)>,
+}
+
+impl Found {
+    fn diagonal(&mut self, index: usize, slots: usize) -> &mut [Complex64] {
+        self.places.resize(slots, 0);
+        let place = &mut self.places[index];
+        if *place == 0 {
+            self.list.push((index, vec![Complex64::default(); slots]));
+            *place = u32::try_from(self.list.len()).expect("a diagonal for each slot at most");
+        }
+        &mut self.list[*place as usize - 1].1
+    }
+}
 
 /// A chain between two layouts.
 pub fn packed(chain: &[Linear], tensors: &Tensors, ends: Ends<'_>) -> Result<Packed> {
@@ -111,21 +128,22 @@ pub fn packed(chain: &[Linear], tensors: &Tensors, ends: Ends<'_>) -> Result<Pac
     let frames = (0..usize::BITS).map(|k| 1 << k).take_while(|&folds| folds <= most);
     let frames: Vec<Frame> = frames.map(|folds| Frame { slots, periods, folds }).collect();
     let frame = best(chain, tensors, [input, output], &frames);
-    let mut pairs: Pairs<BTreeMap<usize, Vec<Complex64>>> = Pairs::new();
+    let mut pairs = vec![Found::default(); input.count * output.count];
     each_entry(chain, tensors, [input, output], &mut |[a, b], [i, t], weight| {
-        let diagonals = pairs.entry([a, b]).or_default();
+        let found = &mut pairs[a * output.count + b];
         for target in frame.targets(t) {
             let [diagonal, slot] = frame.entry(i, target);
-            let values = diagonals.entry(diagonal).or_insert_with(|| vec![Complex64::default(); slots]);
-            values[slot].re += weight * scale;
+            found.diagonal(diagonal, slots)[slot].re += weight * scale;
         }
     });
-    let part = |([from, to], diagonals): ([usize; 2], BTreeMap<usize, Vec<Complex64>>)| {
-        let diagonals = Diagonals::new(slots, diagonals.into_iter().map(|(d, values)| (d as i64, values)))?;
+    let part = |(pair, found): (usize, Found)| {
+        let diagonals = Diagonals::new(slots, found.list.into_iter().map(|(d, values)| (d as i64, values)))?;
         let fold = Fold { stride: slots / frame.folds, count: frame.folds };
-        Ok(Part { from, to, map: PackedMap { diagonals, fold, bias: Vec::new() } })
+        let map = PackedMap { diagonals, fold, bias: Vec::new() };
+        Ok(Part { from: pair / output.count, to: pair % output.count, map })
     };
-    Ok(Packed::Parts(pairs.into_iter().map(part).collect::<Result<_>>()?))
+    let pairs = pairs.into_iter().enumerate().filter(|(_, found)| !found.list.is_empty());
+    Ok(Packed::Parts(pairs.map(part).collect::<Result<_>>()?))
 }
 
 /// A chain between the numbers of two values, whatever their layouts.
@@ -189,20 +207,25 @@ fn best(chain: &[Linear], tensors: &Tensors, layouts: [&Layout; 2], frames: &[Fr
     if let [only] = frames {
         return *only;
     }
-    let mut used: Vec<BTreeSet<[usize; 3]>> = vec![BTreeSet::new(); frames.len()];
+    // A bit for each diagonal of each pair of ciphertexts, frame by frame.
+    let (pairs, words) = (layouts.map(|layout| layout.count), frames[0].slots.div_ceil(64));
+    let mut used = vec![vec![0u64; pairs[0] * pairs[1] * words]; frames.len()];
     each_entry(chain, tensors, layouts, &mut |[a, b], [i, t], _| {
+        let first = (a * pairs[1] + b) * words;
         for (frame, used) in frames.iter().zip(&mut used) {
             // Repetitions of a result read repetitions of nothing: each has diagonals of its own.
-            used.extend(frame.targets(t).map(|target| [a, b, frame.entry(i, target)[0]]));
+            for target in frame.targets(t) {
+                let [diagonal, _] = frame.entry(i, target);
+                used[first + diagonal / 64] |= 1 << (diagonal % 64);
+            }
         }
     });
-    let rotations = |(at, used): (usize, &BTreeSet<[usize; 3]>)| {
-        let pairs: BTreeSet<[usize; 2]> = used.iter().map(|[a, b, _]| [*a, *b]).collect();
-        let steps = |[a, b]: &[usize; 2]| {
-            let count = used.range([*a, *b, 0]..=[*a, *b, usize::MAX]).count();
-            (4 * count).isqrt() + frames[at].folds.ilog2() as usize
+    let rotations = |(at, used): (usize, &Vec<u64>)| {
+        let steps = |pair: &[u64]| match pair.iter().map(|word| word.count_ones() as usize).sum::<usize>() {
+            0 => 0,
+            count => (4 * count).isqrt() + frames[at].folds.ilog2() as usize,
         };
-        pairs.iter().map(steps).sum::<usize>()
+        used.chunks_exact(words).map(steps).sum::<usize>()
     };
     let costs: Vec<usize> = used.iter().enumerate().map(rotations).collect();
     let at = (0..frames.len()).min_by_key(|&at| costs[at]).unwrap_or(0);
