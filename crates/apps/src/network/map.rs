@@ -1,9 +1,4 @@
 //! Linear parts of values: as diagonals, from any layout to any other, or as matrices where a number is a ciphertext.
-//!
-//! For a map on n slots, an entry from slot i to slot t lies on the diagonal `i − t`. Messages repeat, so that diagonals
-//! count modulo the input's period. Where the result is the smaller message, its slots up to n hold either repetitions or
-//! parts of sums: with g parts an entry lies on the diagonal `i − t` modulo n/g and adds to a slot that is t modulo n/g,
-//! and log₂(g) rotations add the parts (the hybrid form of \[JVC18\]). Of all g the one with the fewest rotations is taken.
 
 use super::{
     NetworkError,
@@ -12,11 +7,8 @@ use super::{
     linear::{Linear, Tensors, chain_row},
 };
 use limbwise::{
-    Complex64, Result,
-    ckks::{
-        Diagonals,
-        tensor::{Fold, PackedMap},
-    },
+    Result,
+    ckks::tensor::{Frame, FrameChoice, MapEntries, PackedMap},
 };
 use limbwise_device::IntegerMatrix;
 
@@ -63,58 +55,6 @@ pub struct Ends<'a> {
     pub units: [Unit; 2],
 }
 
-/// How a map lies in its slots.
-#[derive(Clone, Copy)]
-struct Frame {
-    slots: usize,
-    /// Slots until the input's message comes again, and those until the result's does.
-    periods: [usize; 2],
-    /// Parts of sums.
-    folds: usize,
-}
-
-impl Frame {
-    /// The diagonal of an entry, and the slot on it, for the repetition of the result's slot.
-    fn entry(self, from: usize, target: usize) -> [usize; 2] {
-        let Self { slots, periods: [input, _], folds } = self;
-        let n = slots - 1;
-        if input < slots {
-            // The nearest repetition of what is read.
-            let ahead = from.wrapping_sub(target) & (input - 1);
-            let ahead = if ahead > input / 2 { ahead.wrapping_sub(input) } else { ahead };
-            return [ahead & n, target];
-        }
-        let diagonal = from.wrapping_sub(target) & (slots / folds - 1);
-        [diagonal, from.wrapping_sub(diagonal) & n]
-    }
-
-    /// The slots in which a result's slot is computed.
-    fn targets(self, slot: usize) -> impl Iterator<Item = usize> {
-        (slot..self.slots / self.folds).step_by(self.periods[1])
-    }
-}
-
-/// The diagonals of one pair of ciphertexts, as they are found. A network has millions of entries, so that a diagonal is
-/// looked up by its index and not in a tree.
-#[derive(Clone, Default)]
-struct Found {
-    /// For each diagonal its place in the list and one, or 0; empty until there is an entry.
-    places: Vec<u32>,
-    list: Vec<(usize, Vec<Complex64>)>,
-}
-
-impl Found {
-    fn diagonal(&mut self, index: usize, slots: usize) -> &mut [Complex64] {
-        self.places.resize(slots, 0);
-        let place = &mut self.places[index];
-        if *place == 0 {
-            self.list.push((index, vec![Complex64::default(); slots]));
-            *place = u32::try_from(self.list.len()).expect("a diagonal for each slot at most");
-        }
-        &mut self.list[*place as usize - 1].1
-    }
-}
-
 /// A chain between two layouts.
 pub fn packed(chain: &[Linear], tensors: &Tensors, ends: Ends<'_>) -> Result<Packed> {
     let Ends { layouts: [input, output], units: [from, to] } = ends;
@@ -122,28 +62,20 @@ pub fn packed(chain: &[Linear], tensors: &Tensors, ends: Ends<'_>) -> Result<Pac
     if let (true, Some(factor)) = (input.same(output), factor(chain)) {
         return Ok(Packed::Factor(factor * scale));
     }
-    let periods = [input.period, output.period];
-    let slots = input.period.max(output.period);
-    let most = if input.period < output.period { 1 } else { slots / output.period };
-    let frames = (0..usize::BITS).map(|k| 1 << k).take_while(|&folds| folds <= most);
-    let frames: Vec<Frame> = frames.map(|folds| Frame { slots, periods, folds }).collect();
-    let frame = best(chain, tensors, [input, output], &frames);
-    let mut pairs = vec![Found::default(); input.count * output.count];
-    each_entry(chain, tensors, [input, output], &mut |[a, b], [i, t], weight| {
-        let found = &mut pairs[a * output.count + b];
-        for target in frame.targets(t) {
-            let [diagonal, slot] = frame.entry(i, target);
-            found.diagonal(diagonal, slots)[slot].re += weight * scale;
+    let (layouts, pairs) = ([input, output], [input.count, output.count]);
+    let frames = Frame::all([input.period, output.period]);
+    let frame = match frames[..] {
+        [only] => only,
+        _ => {
+            let mut choice = FrameChoice::new(frames, pairs);
+            each_entry(chain, tensors, layouts, &mut |pair, slots, _| choice.add(pair, slots));
+            choice.best()
         }
-    });
-    let part = |(pair, found): (usize, Found)| {
-        let diagonals = Diagonals::new(slots, found.list.into_iter().map(|(d, values)| (d as i64, values)))?;
-        let fold = Fold { stride: slots / frame.folds, count: frame.folds };
-        let map = PackedMap { diagonals, fold, bias: Vec::new() };
-        Ok(Part { from: pair / output.count, to: pair % output.count, map })
     };
-    let pairs = pairs.into_iter().enumerate().filter(|(_, found)| !found.list.is_empty());
-    Ok(Packed::Parts(pairs.map(part).collect::<Result<_>>()?))
+    let mut entries = MapEntries::new(frame, pairs);
+    each_entry(chain, tensors, layouts, &mut |pair, slots, weight| entries.add(pair, slots, weight * scale));
+    let part = |([from, to], map): ([usize; 2], PackedMap)| Part { from, to, map };
+    Ok(Packed::Parts(entries.maps()?.into_iter().map(part).collect()))
 }
 
 /// A chain between the numbers of two values, whatever their layouts.
@@ -202,36 +134,6 @@ fn each_entry(
     }
 }
 
-/// The frame with the fewest rotations.
-fn best(chain: &[Linear], tensors: &Tensors, layouts: [&Layout; 2], frames: &[Frame]) -> Frame {
-    if let [only] = frames {
-        return *only;
-    }
-    // A bit for each diagonal of each pair of ciphertexts, frame by frame.
-    let (pairs, words) = (layouts.map(|layout| layout.count), frames[0].slots.div_ceil(64));
-    let mut used = vec![vec![0u64; pairs[0] * pairs[1] * words]; frames.len()];
-    each_entry(chain, tensors, layouts, &mut |[a, b], [i, t], _| {
-        let first = (a * pairs[1] + b) * words;
-        for (frame, used) in frames.iter().zip(&mut used) {
-            // Repetitions of a result read repetitions of nothing: each has diagonals of its own.
-            for target in frame.targets(t) {
-                let [diagonal, _] = frame.entry(i, target);
-                used[first + diagonal / 64] |= 1 << (diagonal % 64);
-            }
-        }
-    });
-    let rotations = |(at, used): (usize, &Vec<u64>)| {
-        let steps = |pair: &[u64]| match pair.iter().map(|word| word.count_ones() as usize).sum::<usize>() {
-            0 => 0,
-            count => (4 * count).isqrt() + frames[at].folds.ilog2() as usize,
-        };
-        used.chunks_exact(words).map(steps).sum::<usize>()
-    };
-    let costs: Vec<usize> = used.iter().enumerate().map(rotations).collect();
-    let at = (0..frames.len()).min_by_key(|&at| costs[at]).unwrap_or(0);
-    frames[at]
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -240,6 +142,7 @@ mod tests {
         linear::{Window, apply},
         skeleton::{Operation, Skeleton, Term, Value},
     };
+    use limbwise::Complex64;
 
     /// A map of one value to another on slots, and what it should give.
     fn check(chain: Vec<Linear>, shapes: [&[usize]; 2], weights: Vec<f64>, slots: usize) -> Packed {

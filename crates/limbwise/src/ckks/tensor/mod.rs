@@ -6,10 +6,11 @@
 //! Stays out: which strategy is best, activations, files.
 //!
 //! Read in this order: [`matrix`] and [`image`] (clear values and layouts), [`spread`] (repetition in slots, which
-//! determines the number of diagonals), [`packed_map`], [`product`] (clear × encrypted), [`square_product`] (encrypted
+//! determines the number of diagonals), [`packed_map`], [`entries`] (maps entry by entry), [`product`] (clear × encrypted), [`square_product`] (encrypted
 //! × encrypted), [`convolution`].
 
 pub mod convolution;
+pub mod entries;
 pub mod error;
 pub mod image;
 pub mod matrix;
@@ -19,6 +20,7 @@ pub mod spread;
 pub mod square_product;
 
 pub use convolution::{Convolution, Filters, Padding};
+pub use entries::{Frame, FrameChoice, MapEntries};
 pub use error::TensorError;
 pub use image::{Image, ImageLayout};
 pub use matrix::{Matrix, MatrixLayout};
