@@ -3,6 +3,7 @@
 //! Every linear operator of \[ONNX\] is one of a few kinds. Rows of a chain of them are rows of rows, so that a batch norm
 //! behind a convolution, or a pooling before it, becomes part of one map.
 
+use limbwise::ckks::tensor::Sliding;
 use serde::{Deserialize, Serialize};
 
 /// The weights of a network, list by list.
@@ -117,6 +118,11 @@ impl Window {
                 }
             }
         }
+    }
+
+    fn sliding(&self) -> Sliding {
+        let Self { channels, groups, image, kernel, strides, pads, dilations, result } = *self;
+        Sliding { channels, groups, image, kernel, strides, pads, dilations, result }
     }
 
     fn convolution(&self, weights: &[f64], out: usize, tell: Tell<'_>) {
@@ -251,6 +257,21 @@ impl Linear {
         }
     }
 
+    /// The operation in the clear.
+    fn apply(&self, tensors: &Tensors, x: &[f64]) -> Vec<f64> {
+        if let Self::Convolution { window, weights } = self {
+            return window.sliding().apply(&tensors[*weights], x);
+        }
+        let lengths: Vec<usize> = tensors.iter().map(Vec::len).collect();
+        let [_, outputs] = self.sizes(&lengths).expect("networks are checked");
+        let value = |out: usize| {
+            let mut sum = 0.0;
+            self.row(tensors, out, &mut |at, w| sum += w * x[at]);
+            sum
+        };
+        (0..outputs).map(value).collect()
+    }
+
     /// The entries of one row.
     pub fn row(&self, tensors: &Tensors, out: usize, tell: Tell<'_>) {
         match self {
@@ -318,14 +339,10 @@ fn scaled_row(chain: &[Linear], tensors: &Tensors, (out, weight): (usize, f64), 
     }
 }
 
-/// `chain·x` in the clear.
-pub fn apply(chain: &[Linear], tensors: &Tensors, outputs: usize, x: &[f64]) -> Vec<f64> {
-    let value = |out: usize| {
-        let mut sum = 0.0;
-        chain_row(chain, tensors, out, &mut |at, w| sum += w * x[at]);
-        sum
-    };
-    (0..outputs).map(value).collect()
+/// `chain·x` in the clear, one operation after another: an output by its row would compute again what outputs share.
+pub fn apply(chain: &[Linear], tensors: &Tensors, x: &[f64]) -> Vec<f64> {
+    let Some((first, others)) = chain.split_first() else { return x.to_vec() };
+    others.iter().fold(first.apply(tensors, x), |x, map| map.apply(tensors, &x))
 }
 
 /// Entries of all rows of a chain at most.
@@ -349,7 +366,7 @@ mod tests {
         let x: Vec<f64> = (0..4 * 35).map(|i| f64::from(i * 7 % 11) - 5.0).collect();
         let map = [Linear::Convolution { window, weights: 0 }];
         assert_eq!(map[0].sizes(&[72]), Some([140, 90]));
-        let got = apply(&map, std::slice::from_ref(&weights), 90, &x);
+        let got = apply(&map, std::slice::from_ref(&weights), &x);
         for (at, value) in got.iter().enumerate() {
             let (filter, y, x0) = (at / 15, at / 5 % 3, at % 5);
             let mut sum = 0.0;
@@ -363,6 +380,35 @@ mod tests {
                 }
             }
             assert!((value - sum).abs() < 1e-9, "{at}: {value} {sum}");
+            let mut by_row = 0.0;
+            chain_row(&map, std::slice::from_ref(&weights), at, &mut |at, w| by_row += w * x[at]);
+            assert!((value - by_row).abs() < 1e-9, "{at}: {value} {by_row}");
+        }
+    }
+
+    /// Filters that reach outside on both sides, by more than a stride, and images that they never cover.
+    #[test]
+    fn convolutions_in_the_clear_are_their_rows() {
+        let all = [
+            ([5, 7], [3, 3], [1, 1], [2, 2], [1, 1], [7, 9]),
+            ([4, 4], [3, 5], [3, 2], [1, 4], [1, 1], [2, 4]),
+            ([2, 3], [2, 2], [2, 3], [1, 1], [3, 4], [2, 2]),
+            ([1, 1], [3, 3], [1, 1], [1, 1], [2, 2], [1, 1]),
+        ];
+        for (image, kernel, strides, pads, dilations, result) in all {
+            let window = Window { channels: [4, 2], groups: 2, image, kernel, strides, pads, dilations, result };
+            let weights =
+                vec![(0..2 * 2 * kernel[0] * kernel[1]).map(|i| f64::from(i as u32) - 7.0).collect::<Vec<_>>()];
+            let map = [Linear::Convolution { window, weights: 0 }];
+            let [inputs, outputs] = map[0].sizes(&[weights[0].len()]).unwrap();
+            let x: Vec<f64> = (0..inputs).map(|i| (i * 7 % 11) as f64 - 5.0).collect();
+            let got = apply(&map, &weights, &x);
+            assert_eq!(got.len(), outputs);
+            for (out, value) in got.into_iter().enumerate() {
+                let mut sum = 0.0;
+                chain_row(&map, &weights, out, &mut |at, w| sum += w * x[at]);
+                assert!((value - sum).abs() < 1e-9, "{image:?} {out}: {value} {sum}");
+            }
         }
     }
 
@@ -376,7 +422,7 @@ mod tests {
         let x: Vec<f64> = (0..12).map(f64::from).collect();
         // Half the sums are 3, 4.5, 12, 13.5.
         let wanted = [3.0 + 3.0 * 4.5 + 5.0 * 12.0 + 7.0 * 13.5, 6.0 + 4.0 * 4.5 + 6.0 * 12.0 + 8.0 * 13.5];
-        assert_eq!(apply(&chain, &weights, 2, &x), wanted);
+        assert_eq!(apply(&chain, &weights, &x), wanted);
         assert_eq!(entries(&chain, 2), 24);
     }
 
@@ -387,10 +433,10 @@ mod tests {
         let view = Linear::View { axes: vec![rows, Axis::whole(2, 3)], offset: 0, inputs: 6 };
         assert_eq!(view.sizes(&[]), Some([6, 8]));
         let x: Vec<f64> = (1..=6).map(f64::from).collect();
-        assert_eq!(apply(&[view], &[], 8, &x), [0.0, 0.0, 1.0, 4.0, 2.0, 5.0, 3.0, 6.0]);
+        assert_eq!(apply(&[view], &[], &x), [0.0, 0.0, 1.0, 4.0, 2.0, 5.0, 3.0, 6.0]);
         let edge = Axis { before: 1, side: 2, nearest: true, ..Axis::whole(4, 1) };
         assert_eq!(
-            apply(&[Linear::View { axes: vec![edge], offset: 0, inputs: 2 }], &[], 4, &[8.0, 9.0]),
+            apply(&[Linear::View { axes: vec![edge], offset: 0, inputs: 2 }], &[], &[8.0, 9.0]),
             [8.0, 8.0, 9.0, 9.0]
         );
     }

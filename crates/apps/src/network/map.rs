@@ -158,7 +158,7 @@ mod tests {
         let units = [Unit { middle: 0.0, half: 2.0 }, Unit { middle: 0.0, half: 4.0 }];
         let packed = packed(&chain, &tensors, Ends { layouts: [input, output], units }).unwrap();
         let x: Vec<f64> = (0..input.size()).map(|i| ((i * 13 % 29) as f64 - 14.0) / 15.0).collect();
-        let wanted = apply(&chain, &tensors, output.size(), &x);
+        let wanted = apply(&chain, &tensors, &x);
         let mut cts = vec![vec![Complex64::default(); input.period]; input.count];
         for (element, value) in x.iter().enumerate() {
             let [ct, slot] = input.at(element);

@@ -6,7 +6,7 @@
 use super::{
     NetworkError,
     function::Expression,
-    linear::{Linear, chain_row, entries},
+    linear::{Linear, apply, entries},
 };
 use serde::{Deserialize, Serialize};
 
@@ -221,15 +221,11 @@ impl Network {
     }
 
     fn affine(&self, (terms, bias): (&[Term], Option<usize>), size: usize, all: &[Vec<f64>]) -> Vec<f64> {
-        let value = |out: usize| {
-            let mut sum = bias.map_or(0.0, |at| self.weights[at][out]);
-            for Term { of, chain } in terms {
-                let x = &all[*of];
-                chain_row(chain, &self.weights, out, &mut |at, w| sum += w * x[at]);
-            }
-            sum
-        };
-        (0..size).map(value).collect()
+        let mut sum = bias.map_or_else(|| vec![0.0; size], |at| self.weights[at].clone());
+        for Term { of, chain } in terms {
+            sum.iter_mut().zip(apply(chain, &self.weights, &all[*of])).for_each(|(sum, x)| *sum += x);
+        }
+        sum
     }
 
     /// All values with the functions themselves.

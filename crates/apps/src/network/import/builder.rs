@@ -215,7 +215,7 @@ impl Builder {
         if self.computed > MOST_COMPUTED || entries(std::slice::from_ref(&map), outputs) > MOST_PRODUCTS {
             return refuse("more computation on constants than any network has", "a graph that is simplified before");
         }
-        let applied = |x: &[f64], weights: &[Vec<f64>]| apply(std::slice::from_ref(&map), weights, outputs, x);
+        let applied = |x: &[f64], weights: &[Vec<f64>]| apply(std::slice::from_ref(&map), weights, x);
         if let Some(numbers) = tensor.numbers() {
             return Ok(Tensor::constant(shape, applied(numbers, &self.weights)));
         }

@@ -242,6 +242,76 @@ impl Convolution {
     }
 }
 
+/// Filters that slide over an image of several channels, in the clear: a network's ranges are measured on hundreds of
+/// images, with thousands of millions of products. All pairs are rows and columns.
+#[derive(Clone, Copy, Debug)]
+pub struct Sliding {
+    /// Channels of the input and of the result.
+    pub channels: [usize; 2],
+    /// Parts that the channels fall into, each with filters of its own.
+    pub groups: usize,
+    /// The input's pixels.
+    pub image: [usize; 2],
+    /// Taps of a filter.
+    pub kernel: [usize; 2],
+    /// Pixels of the input from one of the result's to the next.
+    pub strides: [usize; 2],
+    /// Zeros before the first pixel.
+    pub pads: [usize; 2],
+    /// Pixels from one tap to the next.
+    pub dilations: [usize; 2],
+    /// The result's pixels.
+    pub result: [usize; 2],
+}
+
+impl Sliding {
+    /// The result's places, from the first to behind the last, whose tap number `tap` is inside of the image along a side.
+    fn inside(&self, side: usize, tap: usize) -> std::ops::Range<usize> {
+        let (ahead, stride) = (tap * self.dilations[side], self.strides[side]);
+        let first = self.pads[side].saturating_sub(ahead).div_ceil(stride);
+        let end = (self.image[side] + self.pads[side]).saturating_sub(ahead).div_ceil(stride).min(self.result[side]);
+        first.min(end)..end
+    }
+
+    /// Sums of products of all filters with what they cover; weights are result channels × channels of a group × taps.
+    ///
+    /// # Panics
+    /// If weights or image are shorter than the sizes say, or channels do not fall into groups.
+    #[must_use]
+    pub fn apply(&self, weights: &[f64], x: &[f64]) -> Vec<f64> {
+        let Self {
+            channels, groups, image: [_, width], kernel: [rows, columns], strides, pads, dilations, result, ..
+        } = *self;
+        let (pixels, places, each) = (self.image[0] * width, result[0] * result[1], channels[0] / groups);
+        let mut all = vec![0.0; channels[1] * places];
+        for (filter, out) in all.chunks_exact_mut(places.max(1)).enumerate() {
+            let first = filter / (channels[1] / groups) * each;
+            for channel in 0..each {
+                let plane = &x[(first + channel) * pixels..][..pixels];
+                for tap in 0..rows * columns {
+                    let weight = weights[(filter * each + channel) * rows * columns + tap];
+                    let [dy, dx] = [tap / columns, tap % columns];
+                    let across = self.inside(1, dx);
+                    if across.is_empty() {
+                        continue;
+                    }
+                    let begin = across.start * strides[1] + dx * dilations[1] - pads[1];
+                    for y in self.inside(0, dy) {
+                        let row = &plane[(y * strides[0] + dy * dilations[0] - pads[0]) * width..][begin..width];
+                        let out = &mut out[y * result[1]..][across.clone()];
+                        if strides[1] == 1 {
+                            out.iter_mut().zip(row).for_each(|(sum, x)| *sum += weight * x);
+                        } else {
+                            out.iter_mut().zip(row.iter().step_by(strides[1])).for_each(|(sum, x)| *sum += weight * x);
+                        }
+                    }
+                }
+            }
+        }
+        all
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

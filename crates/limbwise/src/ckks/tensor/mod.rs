@@ -19,7 +19,7 @@ pub mod product;
 pub mod spread;
 pub mod square_product;
 
-pub use convolution::{Convolution, Filters, Padding};
+pub use convolution::{Convolution, Filters, Padding, Sliding};
 pub use entries::{Frame, FrameChoice, MapEntries};
 pub use error::TensorError;
 pub use image::{Image, ImageLayout};
