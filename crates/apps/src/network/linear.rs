@@ -397,8 +397,7 @@ mod tests {
         ];
         for (image, kernel, strides, pads, dilations, result) in all {
             let window = Window { channels: [4, 2], groups: 2, image, kernel, strides, pads, dilations, result };
-            let weights =
-                vec![(0..2 * 2 * kernel[0] * kernel[1]).map(|i| f64::from(i as u32) - 7.0).collect::<Vec<_>>()];
+            let weights = vec![(0..2 * 2 * kernel[0] * kernel[1]).map(|i| i as f64 - 7.0).collect::<Vec<_>>()];
             let map = [Linear::Convolution { window, weights: 0 }];
             let [inputs, outputs] = map[0].sizes(&[weights[0].len()]).unwrap();
             let x: Vec<f64> = (0..inputs).map(|i| (i * 7 % 11) as f64 - 5.0).collect();
