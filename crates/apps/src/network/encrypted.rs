@@ -424,7 +424,7 @@ impl Program for Planned {
         crate::program::fields(json!({ "layer_seconds": layers, "bootstrapping_seconds": sum }))
     }
 
-    /// A value and its operands, at the level of the value: one for which that is most.
+    /// While a value is computed its operands are there too. The largest such sum counts, all at the level of the value.
     fn least_bytes(&self) -> u64 {
         let bytes = |(at, step): (usize, &Step)| {
             let level = self.made.levels.values[at].made;

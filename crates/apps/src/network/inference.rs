@@ -49,8 +49,8 @@ pub struct Inference {
 const MOST_SAMPLES: usize = 1 << 17;
 /// Entries of all matrices at most where samples have a slot each.
 const MOST_ENTRIES: usize = 1 << 24;
-/// Entries up to which that is recorded without being asked for: a recording has four operations an entry, two million of
-/// them a second.
+/// Entries of all matrices at most where that arrangement is compared without being asked for. A recording has four
+/// operations an entry for each form of the keys, and records half a million of them a second.
 const MOST_COMPARED: usize = 1 << 19;
 
 /// Entries of all matrices of a network whose samples have a slot each.

@@ -3,30 +3,12 @@
 //! Every linear operator of \[ONNX\] is one of a few kinds. Rows of a chain of them are rows of rows, so that a batch norm
 //! behind a convolution, or a pooling before it, becomes part of one map.
 
-use limbwise::ckks::tensor::Sliding;
+use limbwise::ckks::tensor::Tell;
+pub use limbwise::ckks::tensor::Window;
 use serde::{Deserialize, Serialize};
 
 /// The weights of a network, list by list.
 pub type Tensors = [Vec<f64>];
-
-/// Windows that slide over images of several channels.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Window {
-    /// Channels of the input and of the result.
-    pub channels: [usize; 2],
-    /// Parts that the channels fall into, each with filters of its own.
-    pub groups: usize,
-    /// Rows and columns of the input.
-    pub image: [usize; 2],
-    pub kernel: [usize; 2],
-    pub strides: [usize; 2],
-    /// Rows and columns of zeros before the first pixel.
-    pub pads: [usize; 2],
-    pub dilations: [usize; 2],
-    /// Rows and columns of the result.
-    pub result: [usize; 2],
-}
 
 /// An axis of a result, which walks along a side of the input.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -77,73 +59,6 @@ pub enum Linear {
         #[serde(deserialize_with = "limbwise::finite::field")]
         factor: f64,
     },
-}
-
-/// What is told of an entry of a row: the input, and its weight.
-pub type Tell<'f> = &'f mut dyn FnMut(usize, f64);
-
-impl Window {
-    /// Elements of the input and of the result; `None` for sizes that do not go together.
-    fn sizes(&self) -> Option<[usize; 2]> {
-        let Self { channels, groups, image, kernel, strides, dilations, result, pads } = self;
-        let positive = [channels, image, kernel, strides, dilations, result].into_iter().flatten().all(|&n| n > 0);
-        let bounded = kernel.iter().chain(strides).chain(dilations).chain(pads).all(|&n| n < 1 << 16)
-            && image.iter().chain(channels).chain(result).all(|&n| n < 1 << 25);
-        let shared = *groups > 0 && channels.iter().all(|c| c.is_multiple_of(*groups));
-        // Every window begins in the image or its padding, which is no longer than a filter.
-        let inside =
-            (0..2).all(|at| (result[at] - 1).checked_mul(strides[at]).is_some_and(|x| x < image[at] + pads[at]));
-        (positive && bounded && shared && inside).then_some(())?;
-        let size = |channels: usize, [rows, columns]: [usize; 2]| channels.checked_mul(rows)?.checked_mul(columns);
-        Some([size(channels[0], *image)?, size(channels[1], *result)?])
-    }
-
-    fn weights(&self) -> Option<usize> {
-        product([self.channels[1], self.channels[0] / self.groups, self.kernel[0], self.kernel[1]])
-    }
-
-    /// The pixels that an output reads of the first channel of its group: tap and element; and that group's number.
-    fn taps(&self, out: usize, tell: &mut dyn FnMut(usize, usize)) {
-        let Self { image: [height, width], kernel: [ky, kx], strides, pads, dilations, result: [_, columns], .. } =
-            self;
-        let (y, x) = (out / columns % self.result[0], out % columns);
-        for dy in 0..*ky {
-            let Some(row) = (y * strides[0] + dy * dilations[0]).checked_sub(pads[0]).filter(|r| r < height) else {
-                continue;
-            };
-            for dx in 0..*kx {
-                let column = (x * strides[1] + dx * dilations[1]).checked_sub(pads[1]).filter(|c| c < width);
-                if let Some(column) = column {
-                    tell(dy * kx + dx, row * width + column);
-                }
-            }
-        }
-    }
-
-    fn sliding(&self) -> Sliding {
-        let Self { channels, groups, image, kernel, strides, pads, dilations, result } = *self;
-        Sliding { channels, groups, image, kernel, strides, pads, dilations, result }
-    }
-
-    fn convolution(&self, weights: &[f64], out: usize, tell: Tell<'_>) {
-        let filter = out / (self.result[0] * self.result[1]);
-        let (each, taps) = (self.channels[0] / self.groups, self.kernel[0] * self.kernel[1]);
-        let first = filter / (self.channels[1] / self.groups) * each;
-        let pixels = self.image[0] * self.image[1];
-        self.taps(out, &mut |tap, pixel| {
-            for channel in 0..each {
-                tell((first + channel) * pixels + pixel, weights[(filter * each + channel) * taps + tap]);
-            }
-        });
-    }
-
-    fn mean(&self, zeros_count: bool, out: usize, tell: Tell<'_>) {
-        let mut read = Vec::new();
-        self.taps(out, &mut |_, pixel| read.push(pixel));
-        let count = if zeros_count { self.kernel[0] * self.kernel[1] } else { read.len().max(1) };
-        let channel = out / (self.result[0] * self.result[1]) * self.image[0] * self.image[1];
-        read.into_iter().for_each(|pixel| tell(channel + pixel, 1.0 / count as f64));
-    }
 }
 
 impl Axis {
@@ -260,7 +175,7 @@ impl Linear {
     /// The operation in the clear.
     fn apply(&self, tensors: &Tensors, x: &[f64]) -> Vec<f64> {
         if let Self::Convolution { window, weights } = self {
-            return window.sliding().apply(&tensors[*weights], x);
+            return window.apply(&tensors[*weights], x);
         }
         let lengths: Vec<usize> = tensors.iter().map(Vec::len).collect();
         let [_, outputs] = self.sizes(&lengths).expect("networks are checked");

@@ -62,17 +62,17 @@ pub fn packed(chain: &[Linear], tensors: &Tensors, ends: Ends<'_>) -> Result<Pac
     if let (true, Some(factor)) = (input.same(output), factor(chain)) {
         return Ok(Packed::Factor(factor * scale));
     }
-    let (layouts, pairs) = ([input, output], [input.count, output.count]);
+    let layouts = [input, output];
     let frames = Frame::all([input.period, output.period]);
     let frame = match frames[..] {
         [only] => only,
         _ => {
-            let mut choice = FrameChoice::new(frames, pairs);
+            let mut choice = FrameChoice::new(frames);
             each_entry(chain, tensors, layouts, &mut |pair, slots, _| choice.add(pair, slots));
             choice.best()
         }
     };
-    let mut entries = MapEntries::new(frame, pairs);
+    let mut entries = MapEntries::new(frame);
     each_entry(chain, tensors, layouts, &mut |pair, slots, weight| entries.add(pair, slots, weight * scale));
     let part = |([from, to], map): ([usize; 2], PackedMap)| Part { from, to, map };
     Ok(Packed::Parts(entries.maps()?.into_iter().map(part).collect()))

@@ -8,6 +8,7 @@
 use super::packed_map::{Fold, PackedMap};
 use crate::{ckks::Diagonals, error::Result};
 use num_complex::Complex64;
+use std::collections::BTreeMap;
 
 /// How a map lies in its slots. All numbers are powers of two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,36 +58,31 @@ impl Frame {
 #[derive(Clone, Debug)]
 pub struct FrameChoice {
     frames: Vec<Frame>,
-    /// Ciphertexts of the result.
-    results: usize,
-    /// Words of a pair's bits.
+    /// Words of a bit for each diagonal.
     words: usize,
-    /// For each frame a bit for each diagonal of each pair of ciphertexts.
-    used: Vec<Vec<u64>>,
+    /// By the pair of ciphertexts: such bits for each frame. Most pairs of a large value have no entry.
+    used: BTreeMap<[usize; 2], Vec<u64>>,
 }
 
 impl FrameChoice {
-    /// A choice among frames for maps between so many ciphertexts.
+    /// A choice among frames of one map.
     ///
     /// # Panics
     /// Without a frame.
     #[must_use]
-    pub fn new(frames: Vec<Frame>, [operands, results]: [usize; 2]) -> Self {
-        let words = frames[0].slots.div_ceil(64);
-        Self { used: vec![vec![0; operands * results * words]; frames.len()], frames, results, words }
+    pub fn new(frames: Vec<Frame>) -> Self {
+        Self { words: frames[0].slots.div_ceil(64), frames, used: BTreeMap::new() }
     }
 
-    /// Notes an entry between ciphertexts a and b, from slot i to slot t.
-    ///
-    /// # Panics
-    /// Beyond these.
-    pub fn add(&mut self, [a, b]: [usize; 2], [i, t]: [usize; 2]) {
-        let first = (a * self.results + b) * self.words;
-        for (frame, used) in self.frames.iter().zip(&mut self.used) {
+    /// Notes an entry between a pair of ciphertexts, from slot i to slot t.
+    pub fn add(&mut self, pair: [usize; 2], [i, t]: [usize; 2]) {
+        let Self { frames, words, used } = self;
+        let used = used.entry(pair).or_insert_with(|| vec![0; frames.len() * *words]);
+        for (frame, used) in frames.iter().zip(used.chunks_exact_mut(*words)) {
             // Repetitions of a result read repetitions of nothing: each has diagonals of its own.
             for target in frame.targets(t) {
                 let [diagonal, _] = frame.entry(i, target);
-                used[first + diagonal / 64] |= 1 << (diagonal % 64);
+                used[diagonal / 64] |= 1 << (diagonal % 64);
             }
         }
     }
@@ -94,15 +90,17 @@ impl FrameChoice {
     /// The frame with the fewest rotations; of equals the first.
     #[must_use]
     pub fn best(&self) -> Frame {
-        let rotations = |(frame, used): (&Frame, &Vec<u64>)| {
-            let steps = |pair: &[u64]| match pair.iter().map(|word| word.count_ones() as usize).sum::<usize>() {
-                0 => 0,
-                count => (4 * count).isqrt() + frame.folds.ilog2() as usize,
+        let rotations = |at: usize| {
+            let steps = |used: &Vec<u64>| {
+                let own = &used[at * self.words..][..self.words];
+                match own.iter().map(|word| word.count_ones() as usize).sum::<usize>() {
+                    0 => 0,
+                    count => (4 * count).isqrt() + self.frames[at].folds.ilog2() as usize,
+                }
             };
-            used.chunks_exact(self.words).map(steps).sum::<usize>()
+            self.used.values().map(steps).sum::<usize>()
         };
-        let costs: Vec<usize> = self.frames.iter().zip(&self.used).map(rotations).collect();
-        self.frames[(0..costs.len()).min_by_key(|&at| costs[at]).unwrap_or(0)]
+        self.frames[(0..self.frames.len()).min_by_key(|&at| rotations(at)).unwrap_or(0)]
     }
 }
 
@@ -133,24 +131,20 @@ impl Found {
 #[derive(Clone, Debug)]
 pub struct MapEntries {
     frame: Frame,
-    /// Ciphertexts of the result.
-    results: usize,
-    pairs: Vec<Found>,
+    /// By the pair of ciphertexts.
+    pairs: BTreeMap<[usize; 2], Found>,
 }
 
 impl MapEntries {
-    /// No entry yet, between so many ciphertexts.
+    /// No entry yet.
     #[must_use]
-    pub fn new(frame: Frame, [operands, results]: [usize; 2]) -> Self {
-        Self { frame, results, pairs: vec![Found::default(); operands * results] }
+    pub fn new(frame: Frame) -> Self {
+        Self { frame, pairs: BTreeMap::new() }
     }
 
-    /// Adds to the entry between ciphertexts a and b, from slot i to slot t.
-    ///
-    /// # Panics
-    /// Beyond these.
-    pub fn add(&mut self, [a, b]: [usize; 2], [i, t]: [usize; 2], weight: f64) {
-        let found = &mut self.pairs[a * self.results + b];
+    /// Adds to the entry between a pair of ciphertexts, from slot i to slot t.
+    pub fn add(&mut self, pair: [usize; 2], [i, t]: [usize; 2], weight: f64) {
+        let found = self.pairs.entry(pair).or_default();
         for target in self.frame.targets(t) {
             let [diagonal, slot] = self.frame.entry(i, target);
             found.diagonal(diagonal, self.frame.slots)[slot].re += weight;
@@ -162,12 +156,12 @@ impl MapEntries {
     /// # Errors
     /// [`EncodeError`](crate::error::EncodeError) for more slots than there can be, or a sum that is not finite.
     pub fn maps(self) -> Result<Vec<([usize; 2], PackedMap)>> {
-        let Self { frame: Frame { slots, folds, .. }, results, pairs } = self;
-        let map = |(pair, found): (usize, Found)| {
+        let Self { frame: Frame { slots, folds, .. }, pairs } = self;
+        let map = |(pair, found): ([usize; 2], Found)| {
             let diagonals = Diagonals::new(slots, found.list.into_iter().map(|(d, values)| (d as i64, values)))?;
             let fold = Fold { stride: slots / folds, count: folds };
-            Ok(([pair / results, pair % results], PackedMap { diagonals, fold, bias: Vec::new() }))
+            Ok((pair, PackedMap { diagonals, fold, bias: Vec::new() }))
         };
-        pairs.into_iter().enumerate().filter(|(_, found)| !found.list.is_empty()).map(map).collect()
+        pairs.into_iter().filter(|(_, found)| !found.list.is_empty()).map(map).collect()
     }
 }

@@ -6,8 +6,8 @@
 //! Stays out: which strategy is best, activations, files.
 //!
 //! Read in this order: [`matrix`] and [`image`] (clear values and layouts), [`spread`] (repetition in slots, which
-//! determines the number of diagonals), [`packed_map`], [`entries`] (maps entry by entry), [`product`] (clear × encrypted), [`square_product`] (encrypted
-//! × encrypted), [`convolution`].
+//! determines the number of diagonals), [`packed_map`], [`product`] (clear × encrypted), [`square_product`] (encrypted
+//! × encrypted), [`convolution`]; [`entries`] and [`window`] for maps that a network gives entry by entry.
 
 pub mod convolution;
 pub mod entries;
@@ -18,8 +18,9 @@ pub mod packed_map;
 pub mod product;
 pub mod spread;
 pub mod square_product;
+pub mod window;
 
-pub use convolution::{Convolution, Filters, Padding, Sliding};
+pub use convolution::{Convolution, Filters, Padding};
 pub use entries::{Frame, FrameChoice, MapEntries};
 pub use error::TensorError;
 pub use image::{Image, ImageLayout};
@@ -28,3 +29,4 @@ pub use packed_map::{Fold, PackedMap};
 pub use product::MatrixProduct;
 pub use spread::Spread;
 pub use square_product::SquareProduct;
+pub use window::{Tell, Window};
