@@ -30,7 +30,7 @@ test-rust: $(NVRTC)  ## those of the Rust workspace and of the checkers; the GPU
 	cd scripts && python3 -m unittest -q test_checkers test_file_format
 
 test-python: python  ## those of the Python package, as installed
-	$(PYTHON) -m pytest
+	$(PYTHON) -m pytest --numprocesses 2 --dist worksteal
 
 python: $(PYTHON_ENV)/installed  ## builds the Python package and installs it into the environment of its tests
 
@@ -74,7 +74,9 @@ test-all: test-python test-sweep test-recipes test-plans  ## also the long tests
 	$(PYTHON) -m pip install --quiet --disable-pip-version-check duckdb && $(PYTHON) scripts/check_q6_duckdb.py
 	cd scripts && python3 -m unittest -q test_checkers test_file_format
 
-check: check-code check-docs check-python docs
+# Half of them use one core at a time. Of each the output comes when it is done.
+check:       ## all of the following, two at a time
+	$(MAKE) --jobs=2 --output-sync=target check-code check-docs check-python docs
 
 check-code:  ## form, lints, rustdoc, and the server build, which has no secret key
 	cargo fmt --all --check

@@ -1,10 +1,16 @@
 """Contexts that several files share: small rings, so that everything runs in seconds."""
 
+import os
 import signal
+from pathlib import Path
 
 import limbwise as lw
 import numpy as np
 import pytest
+
+
+# Nothing is measured in tests, whose seconds would be those of a busy host.
+os.environ["LIMBWISE_RATES"] = str(Path(__file__).parents[2] / "crates/cli/tests/fixtures/rates.json")
 
 
 @pytest.fixture(scope="session")

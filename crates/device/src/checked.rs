@@ -492,6 +492,10 @@ impl<D: HostRead> HostRead for Checked<D> {
         self.0.download(a)
     }
 
+    fn each_row(&self, a: &D::Poly, take: &(dyn Fn(usize, &[u64]) + Sync)) -> Result<(), Fault> {
+        self.0.each_row(a, take)
+    }
+
     fn download_lwe(&self, a: &D::Lwe) -> Result<Vec<u64>, Fault> {
         self.0.download_lwe(a)
     }

@@ -316,6 +316,10 @@ impl<H: HostRead, D: HostRead> HostRead for Hybrid<H, D> {
         self.home.download(&self.at_home().of(a))
     }
 
+    fn each_row(&self, a: &Self::Poly, take: &(dyn Fn(usize, &[u64]) + Sync)) -> Result<(), Fault> {
+        self.home.each_row(&self.at_home().of(a), take)
+    }
+
     fn download_lwe(&self, a: &Self::Lwe) -> Result<Vec<u64>, Fault> {
         self.home.download_lwe(&self.at_home().lwe(a))
     }

@@ -191,6 +191,17 @@ pub trait HostRead: Device {
     /// A sticky [`Fault`].
     fn download(&self, a: &Self::Poly) -> Result<Vec<u64>, Fault>;
 
+    /// Hands over each row of [`Self::download`] with its number: on several threads and in any order, where the device has
+    /// threads, and without all words at a time.
+    ///
+    /// # Errors
+    /// A sticky [`Fault`].
+    fn each_row(&self, a: &Self::Poly, take: &(dyn Fn(usize, &[u64]) + Sync)) -> Result<(), Fault> {
+        let words = self.download(a)?;
+        words.chunks_exact(a.shape().ring.n()).enumerate().for_each(|(row, words)| take(row, words));
+        Ok(())
+    }
+
     /// All words, entry by entry: mask, then body.
     ///
     /// # Errors

@@ -103,6 +103,8 @@ pub enum Error {
     Refused(Refusal),
     #[error("{got} threads: choose 1 to {most}")]
     Threads { got: usize, most: usize },
+    #[error("rates of {}: {problem}; wanted a file calibration-*.json from a cache of limbwise", path.display())]
+    Rates { path: std::path::PathBuf, problem: String },
 }
 
 impl Error {

@@ -128,14 +128,16 @@ impl Activation {
         }
         let largest = samples.iter().fold(1e-12, |most: f64, y| most.max(y.abs()));
         let g = |u: f64| f(u) / largest;
-        let series = (1..=MOST_DEPTH).find_map(|levels| within(&g, levels, error));
         let plan = |bend: f64| match choice {
             Some(choice) => Some(choice.plan()),
             None => Bent::plan(largest, bend, error),
         };
         let sign = sides(&f, &samples).and_then(|sides| Bent::new(sides, largest, plan));
+        // A sign that was asked for is taken: no series need be found.
+        let asked = choice.is_some() && sign.is_some();
+        let series = if asked { None } else { (1..=MOST_DEPTH).find_map(|levels| within(&g, levels, error)) };
         let series_depth = series.as_ref().map(|fit| depth_of(&fit.series));
-        let shallower = |depth: usize| choice.is_some() || series_depth.is_none_or(|series| depth < series);
+        let shallower = |depth: usize| series_depth.is_none_or(|series| depth < series);
         let kinked = || {
             let value = |u: f64| unit.middle + unit.half * u;
             let of_rest = |rest: &dyn Fn(f64) -> f64, error: f64| {

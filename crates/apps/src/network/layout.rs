@@ -15,7 +15,7 @@ use std::sync::Arc;
 pub struct Layout {
     /// The place of each element.
     places: Arc<Vec<u32>>,
-    /// Slots of a message.
+    /// Slots of a message, a power of two.
     pub period: usize,
     /// Ciphertexts that it takes.
     pub count: usize,
@@ -67,7 +67,7 @@ impl Layout {
     /// Ciphertext and slot of an element.
     pub fn at(&self, element: usize) -> [usize; 2] {
         let place = self.places[element] as usize;
-        [place / self.period, place % self.period]
+        [place >> self.period.trailing_zeros(), place & (self.period - 1)]
     }
 
     /// Whether two values can be added slot by slot.

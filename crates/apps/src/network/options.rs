@@ -336,6 +336,9 @@ pub(crate) fn arrangements(
     inference: &Inference,
     asked: Option<Packed>,
 ) -> Refusable<Vec<Arrangement>> {
+    if inference.samples == 1 && asked != Some(Packed::Slots) {
+        return Ok(vec![Arrangement::Turns(1)]);
+    }
     let outline = Outline::new(params, inference)?;
     let most = outline.most_turns(params).min(inference.samples.next_power_of_two());
     let turns = Arrangement::Turns(most);
@@ -343,7 +346,6 @@ pub(crate) fn arrangements(
         Some(Packed::Apart) => vec![Arrangement::Turns(1)],
         Some(Packed::Turns) => vec![turns],
         Some(Packed::Slots) => vec![Arrangement::Slots],
-        None if inference.samples == 1 => vec![Arrangement::Turns(1)],
         None => {
             let mut all = vec![turns];
             if outline.compares_slots(&inference.network) {

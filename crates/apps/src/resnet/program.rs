@@ -140,6 +140,10 @@ impl Program for Resnet {
         times
     }
 
+    fn least_bytes(&self) -> u64 {
+        self.0.least_bytes()
+    }
+
     fn in_way(&self, way: Way) -> Self {
         Self(self.0.in_way(way))
     }

@@ -1,6 +1,6 @@
 //! The stages of public benchmarks, played by the offline driver: a small size of each that takes no minutes.
 
-use crate::common::{Folder, repository};
+use crate::common::{Folder, RATES, repository};
 use std::{
     fs,
     path::Path,
@@ -10,7 +10,8 @@ use std::{
 fn python(folder: &Folder, words: &[&str]) -> Output {
     let mut command = Command::new("python3");
     command.args(words).current_dir(folder.path()).env("LIMBWISE", env!("CARGO_BIN_EXE_limbwise"));
-    command.env("XDG_CACHE_HOME", env!("CARGO_TARGET_TMPDIR")).env("PYTHONDONTWRITEBYTECODE", "1");
+    command.env("LIMBWISE_RATES", repository(RATES)).env("XDG_CACHE_HOME", env!("CARGO_TARGET_TMPDIR"));
+    command.env("PYTHONDONTWRITEBYTECODE", "1");
     command.output().expect("python3 runs, as the checkers do")
 }
 

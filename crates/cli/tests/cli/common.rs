@@ -36,8 +36,8 @@ impl Folder {
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_limbwise"));
         command.args(arguments).current_dir(&self.0).env_remove("LIMBWISE_ISA").stdin(Stdio::null());
-        // Calibrations are shared by the tests and leave the user's own alone.
-        command.env("XDG_CACHE_HOME", env!("CARGO_TARGET_TMPDIR"));
+        // Nothing is measured in tests, whose seconds would be those of a busy host; the user's own cache is left alone.
+        command.env("LIMBWISE_RATES", repository(RATES)).env("XDG_CACHE_HOME", env!("CARGO_TARGET_TMPDIR"));
         command
     }
 
@@ -51,6 +51,9 @@ impl Drop for Folder {
         let _ = fs::remove_dir_all(&self.0);
     }
 }
+
+/// Rates of some host: two threads of an Intel Xeon.
+pub(crate) const RATES: &str = "crates/cli/tests/fixtures/rates.json";
 
 /// A file of the repository.
 pub(crate) fn repository(path: &str) -> PathBuf {

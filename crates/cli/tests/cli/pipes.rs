@@ -31,8 +31,8 @@ fn a_stopped_run_leaves_no_file() {
     folder.write("tiny.toml", TINY);
     let arguments = ["run", "logreg", "--preset", "tiny.toml", "--iterations", "2", "--degree", "3", "--out", "r.json"];
     let mut run = folder.command(&arguments);
-    // Without a calibration from an earlier run, which could be over before it is stopped.
-    run.env("XDG_CACHE_HOME", "/dev/null").stdout(Stdio::null()).stderr(Stdio::null());
+    // Without given rates or a calibration from an earlier run, with which it could be over before it is stopped.
+    run.env_remove("LIMBWISE_RATES").env("XDG_CACHE_HOME", "/dev/null").stdout(Stdio::null()).stderr(Stdio::null());
     let mut run = run.spawn().unwrap();
     // Anywhere between the start and the report: the calibration alone takes longer.
     std::thread::sleep(Duration::from_millis(300));

@@ -166,3 +166,51 @@ fn least_of_all(folder: &Folder, preset: &str) -> f64 {
     assert!(all.iter().any(|(one, _)| (one - seconds).abs() <= 1e-12 * seconds), "{way}: {all:?}");
     seconds
 }
+
+#[test]
+fn a_host_is_measured_once_and_given_rates_take_its_place() {
+    let folder = Folder::new("rates");
+    folder.write("tiny.toml", TINY);
+    let plan = ["plan", "logreg", "--preset", "tiny.toml", "--iterations", "1", "--degree", "3", "--threads", "1"];
+    let told = |measured: bool, rates: &str| {
+        let mut command = folder.command(&plan);
+        command.env("XDG_CACHE_HOME", folder.path());
+        if measured {
+            command.env_remove("LIMBWISE_RATES")
+        } else {
+            command.env("LIMBWISE_RATES", rates)
+        };
+        let output = command.output().unwrap();
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    };
+    let kept = || {
+        folder.path().join("limbwise").read_dir().map_or(0, |files| {
+            files.filter(|file| file.as_ref().unwrap().path().extension().is_some_and(|end| end == "json")).count()
+        })
+    };
+    let rates = crate::common::repository(crate::common::RATES);
+    let (code, text) = told(false, rates.to_str().unwrap());
+    assert!(code == Some(0) && text.contains("seconds are by the rates of") && kept() == 0, "{text}");
+    let (code, text) = told(true, "");
+    assert!(code == Some(0) && text.contains("calibrating this host") && kept() == 1, "{text}");
+    let (code, text) = told(true, "");
+    assert!(code == Some(0) && text.contains("this host's calibration is that of") && kept() == 1, "{text}");
+    // Whatever is named must be rates, and of a CPU.
+    let good = std::fs::read_to_string(rates).unwrap();
+    let wrong = [
+        ("absent.json", None, "absent.json"),
+        ("text.json", Some("rates".into()), "no file of a calibration"),
+        ("gpu.json", Some(good.replace("\"device\": \"cpu\"", "\"device\": \"cuda\"")), "wanted those of cpu"),
+        ("rate.json", Some(good.replace("add_gb_s = ", "add_gb_s = -")), "add_gb_s"),
+        ("field.json", Some(good.replace("[memory]", "[memory]\\nsurprise = 1")), "surprise"),
+        ("spread.json", Some(good.replace("\"spread\": 0", "\"spread\": 7")), "a spread of 7"),
+    ];
+    for (name, text, why) in wrong {
+        if let Some(text) = text {
+            assert_ne!(text, good, "{name}");
+            folder.write(name, &text);
+        }
+        let (code, text) = told(false, name);
+        assert!(code == Some(2) && text.contains(why) && text.contains(name), "{name}: {text}");
+    }
+}

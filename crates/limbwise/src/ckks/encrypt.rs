@@ -10,7 +10,7 @@ use crate::{
     params::Params,
     rlwe::{
         PublicKey, SecretKey,
-        encrypt::{ZeroPieces, public_zero, secret_zero},
+        encrypt::{Pieces, public_zero, secret_zero},
         noise,
     },
 };
@@ -118,18 +118,14 @@ pub(crate) fn encrypt_in_pieces<D: Device, T>(
     let fresh = encoder.estimate(values, packing)?;
     let estimate = fresh.encrypted(noise::secret_encryption(params), slots, scale, name(seed)).measured();
     let basis = params.basis(level);
-    let mut zeros = ZeroPieces::new(dev, params, key, basis, seed);
+    let mut pieces = Pieces::new(dev, params, key, basis, seed);
     let header = Ciphertext { parts: Vec::new(), level, scale, slots, estimate, shadow: None };
-    let mut out = begin(header, zeros.public())?;
+    let mut out = begin(header, pieces.public())?;
     let entry = Shape::eval(params.ring(), basis).bytes();
     let entries = usize::try_from(PIECE_BYTES / entry).unwrap_or(1).max(1);
-    for piece in values.chunks(entries) {
-        let plain = encoder.encode(dev, piece, packing)?;
-        let mut c0 = zeros.next(plain.poly.shape());
-        dev.add_assign(&mut c0, &plain.poly);
-        drop(plain);
-        dev.scrub();
-        each(&mut out, &c0)?;
+    for some in values.chunks(entries) {
+        let messages = encoder.coefficients(dev, some.len(), &|at| some[at].clone(), packing, basis);
+        each(&mut out, &pieces.next(messages))?;
     }
     Ok(out)
 }

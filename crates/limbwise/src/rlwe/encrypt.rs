@@ -3,11 +3,11 @@
 
 use super::{
     key::PublicKey,
-    secret::{ERRORS, SecretKey, gaussian, small_poly},
+    secret::{Errors, SecretKey, entry_stream, small_coefficients, small_poly},
 };
 use crate::params::Params;
-use limbwise_device::{Basis, Device, Role, RowAt, Shape, expand_row};
-use limbwise_math::sampling::{GaussianTable, Seed, Stream};
+use limbwise_device::{Basis, Device, Domain, Handle, Role, RowAt, Shape, expand_row};
+use limbwise_math::sampling::Seed;
 use limbwise_taint::declassify;
 use zeroize::Zeroizing;
 
@@ -20,16 +20,15 @@ pub(crate) fn public_zero<D: Device>(
     seed: &Seed,
 ) -> [D::Poly; 2] {
     let ternary = seed.derive("v");
-    let words = shape.batch * shape.ring.n();
-    let v = small_poly(dev, shape, move || {
-        let mut v = Zeroizing::new(vec![0; words]);
-        Stream::new(&ternary, b"limbwise encryption").ternary(&mut v);
+    let v = small_poly(dev, shape, |entry| {
+        let mut v = Zeroizing::new(vec![0; shape.ring.n()]);
+        entry_stream(&ternary, b"limbwise encryption", entry).ternary(&mut v);
         v
     });
     [0, 1].map(|index| {
         let mut c = dev.mul(&v, &dev.restrict(&key.parts[index], shape.basis));
-        let error = gaussian(params, shape.batch, seed.derive(&format!("error {index}")));
-        dev.add_assign(&mut c, &small_poly(dev, shape, error));
+        let errors = Errors::new(params, seed.derive(&format!("error {index}")));
+        dev.add_assign(&mut c, &small_poly(dev, shape, |entry| errors.entry(entry)));
         c
     })
 }
@@ -45,26 +44,28 @@ pub(crate) fn secret_zero<D: Device>(
     let public = declassify(seed.derive("public")); // stands in the file in the place of a
     let a = dev.expand_seed(shape, Role::Ciphertext, &public);
     let mut c0 = dev.neg(dev.mul(&a, &key.upload(dev, params, shape.basis)));
-    dev.add_assign(&mut c0, &small_poly(dev, shape, gaussian(params, shape.batch, seed.derive("error"))));
+    let errors = Errors::new(params, seed.derive("error"));
+    dev.add_assign(&mut c0, &small_poly(dev, shape, |entry| errors.entry(entry)));
     ([c0, a], public)
 }
 
-/// The first halves of [`secret_zero`], piece by piece: a large batch in little memory, with the same words.
-pub(crate) struct ZeroPieces<'a, D: Device> {
+/// Encryptions under the secret key, piece by piece: a large batch in little memory, with the words that [`secret_zero`] and
+/// its message have.
+pub(crate) struct Pieces<'a, D: Device> {
     dev: &'a D,
-    secret: D::Poly,
-    table: GaussianTable,
-    errors: Stream,
+    /// −s; `None` only during drop.
+    negated: Option<D::Poly>,
+    errors: Errors,
     public: Seed,
     done: usize,
 }
 
-impl<'a, D: Device> ZeroPieces<'a, D> {
+impl<'a, D: Device> Pieces<'a, D> {
     pub(crate) fn new(dev: &'a D, params: &Params, key: &SecretKey, basis: Basis, seed: &Seed) -> Self {
-        let errors = Stream::new(&seed.derive("error"), ERRORS);
-        let table = GaussianTable::new(params.literal().sigma);
+        let errors = Errors::new(params, seed.derive("error"));
         let public = declassify(seed.derive("public")); // stands in the file in the place of a
-        Self { dev, secret: key.upload(dev, params, basis), table, errors, public, done: 0 }
+        let negated = Some(dev.neg(key.upload(dev, params, basis)));
+        Self { dev, negated, errors, public, done: 0 }
     }
 
     /// The public seed of the second halves.
@@ -72,19 +73,29 @@ impl<'a, D: Device> ZeroPieces<'a, D> {
         &self.public
     }
 
-    /// `−a·s + e` for the next entries of the batch.
-    pub(crate) fn next(&mut self, shape: &Shape) -> D::Poly {
-        let (dev, first, n) = (self.dev, self.done, shape.ring.n());
-        self.done += shape.batch;
+    /// `−a·s + e + m` for the next entries of the batch, whose messages m are given in coefficient domain: errors and messages
+    /// are transformed together.
+    pub(crate) fn next(&mut self, mut messages: D::Poly) -> D::Poly {
+        let (dev, first) = (self.dev, self.done);
+        let coeff = messages.shape().clone();
+        self.done += coeff.batch;
+        let shape = coeff.with_domain(Domain::Eval);
         let public = &self.public;
-        let a = dev.upload(shape, Role::Ciphertext, &|at, row| {
+        let a = dev.upload(&shape, Role::Ciphertext, &|at, row| {
             expand_row(public, RowAt { batch: first + at.batch, ..at }, row);
         });
-        let mut errors = Zeroizing::new(vec![0; shape.batch * n]);
-        self.errors.gaussian(&self.table, &mut errors);
-        let mut c0 = dev.neg(dev.mul(&a, &self.secret));
-        dev.add_assign(&mut c0, &small_poly(dev, shape, || errors));
+        dev.add_assign(&mut messages, &small_coefficients(dev, &coeff, |entry| self.errors.entry(first + entry)));
+        let mut c0 = dev.mul(&a, self.negated.as_ref().expect("held while pieces are made"));
+        dev.add_assign(&mut c0, &dev.ntt(messages));
         c0
+    }
+}
+
+/// What secrets and messages stood in is overwritten once, and not after each piece: the next takes the same memory.
+impl<D: Device> Drop for Pieces<'_, D> {
+    fn drop(&mut self) {
+        self.negated = None;
+        self.dev.scrub();
     }
 }
 

@@ -17,7 +17,7 @@ use limbwise_math::{
     sampling::{GaussianTable, Seed, Stream},
 };
 use limbwise_taint::declassify;
-use std::sync::LazyLock;
+use std::sync::{LazyLock, OnceLock};
 use zeroize::{Zeroize as _, Zeroizing};
 
 /// Draws the coefficients on first use.
@@ -97,33 +97,52 @@ fn residues(q: Modulus, small: &[i64], row: &mut [u64]) {
     }
 }
 
-/// A polynomial of small coefficients in evaluation domain, drawn when (and if) the device asks for its words.
+/// A polynomial of small coefficients in evaluation domain, drawn as [`small_coefficients`] are.
 pub(crate) fn small_poly<D: Device>(
     dev: &D,
     shape: &Shape,
-    draw: impl FnOnce() -> Zeroizing<Vec<i64>> + Send + Sync,
+    draw: impl Fn(usize) -> Zeroizing<Vec<i64>> + Sync,
 ) -> D::Poly {
-    let n = shape.ring.n();
-    let drawn = LazyLock::new(draw);
-    let coeff = shape.with_domain(Domain::Coeff);
-    dev.ntt(dev.upload(&coeff, Role::Temporary, &|at, row| residues(at.modulus, &drawn[at.batch * n..][..n], row)))
+    dev.ntt(small_coefficients(dev, &shape.with_domain(Domain::Coeff), draw))
 }
 
-/// Name of the stream of Gaussian errors.
-pub(crate) const ERRORS: &[u8] = b"limbwise errors";
+/// A polynomial of small coefficients. Each entry of the batch is drawn when (and if) the device asks for its words, on the
+/// thread that asks.
+pub(crate) fn small_coefficients<D: Device>(
+    dev: &D,
+    shape: &Shape,
+    draw: impl Fn(usize) -> Zeroizing<Vec<i64>> + Sync,
+) -> D::Poly {
+    let drawn: Vec<OnceLock<Zeroizing<Vec<i64>>>> = (0..shape.batch).map(|_| OnceLock::new()).collect();
+    dev.upload(shape, Role::Temporary, &|at, row| {
+        residues(at.modulus, drawn[at.batch].get_or_init(|| draw(at.batch)), row);
+    })
+}
 
-/// Draws Gaussian errors for a whole batch.
-pub(crate) fn gaussian(
-    params: &Params,
-    batch: usize,
+/// Gaussian errors of a batch. Each entry has a stream of its own, so that threads draw entries side by side, and a batch in
+/// pieces has the errors of the whole.
+pub(crate) struct Errors {
     seed: Seed,
-) -> impl FnOnce() -> Zeroizing<Vec<i64>> + Send + Sync {
-    let (sigma, n) = (params.literal().sigma, params.ring().n());
-    move || {
-        let mut errors = Zeroizing::new(vec![0; batch * n]);
-        Stream::new(&seed, ERRORS).gaussian(&GaussianTable::new(sigma), &mut errors);
+    table: GaussianTable,
+    n: usize,
+}
+
+impl Errors {
+    pub(crate) fn new(params: &Params, seed: Seed) -> Self {
+        Self { seed, table: GaussianTable::new(params.literal().sigma), n: params.ring().n() }
+    }
+
+    /// Those of an entry.
+    pub(crate) fn entry(&self, entry: usize) -> Zeroizing<Vec<i64>> {
+        let mut errors = Zeroizing::new(vec![0; self.n]);
+        entry_stream(&self.seed, b"limbwise errors", entry).gaussian(&self.table, &mut errors);
         errors
     }
+}
+
+/// The stream of one entry of a batch.
+pub(crate) fn entry_stream(seed: &Seed, name: &[u8], entry: usize) -> Stream {
+    Stream::new(seed, &[name, &(entry as u64).to_le_bytes()].concat())
 }
 
 /// Generates public keys from a secret key.
@@ -172,7 +191,7 @@ impl<'a, D: Device> KeyGenerator<'a, D> {
             return Err(BridgeError::Dimension { dimension: bits.len(), n }.into());
         }
         let basis = self.params.basis(0) | self.params.encapsulation_special();
-        let padded = || {
+        let padded = |_| {
             let mut padded = Zeroizing::new(vec![0; n]);
             padded[..bits.len()].copy_from_slice(bits);
             padded
@@ -218,8 +237,8 @@ impl<'a, D: Device> KeyGenerator<'a, D> {
         let seed = declassify(self.seed.derive("public").derive(label)); // stands in the key in the place of a
         let a = dev.expand_seed(shape, Role::Temporary, &seed);
         let mut b = dev.neg(dev.mul(&a, secret));
-        let error = gaussian(self.params, 1, self.seed.derive(&format!("error of {label}")));
-        dev.add_assign(&mut b, &small_poly(dev, shape, error));
+        let errors = Errors::new(self.params, self.seed.derive(&format!("error of {label}")));
+        dev.add_assign(&mut b, &small_poly(dev, shape, |entry| errors.entry(entry)));
         (b, a, seed)
     }
 

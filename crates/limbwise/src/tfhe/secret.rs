@@ -9,7 +9,7 @@ use super::{
 use crate::{
     error::Result,
     params::{ParamsError, security},
-    rlwe::secret::small_poly,
+    rlwe::secret::{entry_stream, small_poly},
     wire::{params::Fingerprint, tfhe::tfhe_fingerprint},
 };
 use limbwise_device::{Device, Domain, Gadget, HostRead, Role, Shape};
@@ -18,7 +18,6 @@ use limbwise_math::{
     sampling::{Gaussian, Seed, Stream},
 };
 use limbwise_taint::declassify;
-use std::sync::Mutex;
 use zeroize::{Zeroize as _, Zeroizing};
 
 /// The secret bits of both LWE keys on the host, wiped on drop.
@@ -43,6 +42,13 @@ impl std::fmt::Debug for ClientKey {
 pub(crate) fn errors(sigma: f64, count: usize, seed: &Seed) -> Zeroizing<Vec<i64>> {
     let mut errors = Zeroizing::new(vec![0; count]);
     Stream::new(seed, b"tfhe errors").wide_gaussian(&Gaussian::new(sigma), &mut errors);
+    errors
+}
+
+/// Draws the Gaussian errors of one GLWE ciphertext of a batch, from a stream of its own: threads draw entries side by side.
+fn glwe_errors(gaussian: &Gaussian, n: usize, (seed, entry): (&Seed, usize)) -> Zeroizing<Vec<i64>> {
+    let mut errors = Zeroizing::new(vec![0; n]);
+    entry_stream(seed, b"tfhe errors", entry).wide_gaussian(gaussian, &mut errors);
     errors
 }
 
@@ -197,7 +203,7 @@ impl ClientKey {
     fn upload_components<D: Device>(&self, dev: &D) -> Vec<D::Poly> {
         let n = self.params.ring().n();
         let shape = self.params.shape(1, Domain::Eval);
-        let part = |bits: &[i64]| small_poly(dev, &shape, || Zeroizing::new(bits.to_vec()));
+        let part = |bits: &[i64]| small_poly(dev, &shape, |_| Zeroizing::new(bits.to_vec()));
         self.wide.chunks_exact(n).map(part).collect()
     }
 
@@ -232,8 +238,8 @@ impl ClientKey {
         noise: &Seed,
         masks: impl Fn(usize) -> Seed,
     ) -> D::Poly {
-        let sigma = self.params.literal().glwe_sigma;
-        let mut sum = small_poly(dev, shape, || errors(sigma, shape.batch * shape.ring.n(), noise));
+        let gaussian = Gaussian::new(self.params.literal().glwe_sigma);
+        let mut sum = small_poly(dev, shape, |entry| glwe_errors(&gaussian, shape.ring.n(), (noise, entry)));
         for (c, part) in secret.iter().enumerate() {
             let mask = dev.neg(dev.expand_seed(shape, Role::Temporary, &masks(c)));
             dev.mul_acc(&mut sum, &mask, part);
@@ -309,17 +315,18 @@ impl<D: Device> PublicKey<D> {
     pub fn encrypt(&self, dev: &D, messages: &[u64]) -> Result<Ciphertext<D>> {
         assert!(!messages.is_empty(), "at least one message");
         in_space(&self.params, messages)?;
-        let (seed, n, batch) = (Mutex::new(Seed::from_os()?), self.params.ring().n(), messages.len());
-        let seed = |label: &str| seed.lock().expect("no panic while the lock is held").derive(label);
-        let shape = self.params.shape(batch, Domain::Eval);
-        let v = small_poly(dev, &shape, || {
-            let mut bits = Zeroizing::new(vec![0; batch * n]);
-            Stream::new(&seed("binary"), b"tfhe encryption").binary(&mut bits);
+        let (seed, n) = (Seed::from_os()?, self.params.ring().n());
+        let shape = self.params.shape(messages.len(), Domain::Eval);
+        let binary = seed.derive("binary");
+        let v = small_poly(dev, &shape, |entry| {
+            let mut bits = Zeroizing::new(vec![0; n]);
+            entry_stream(&binary, b"tfhe encryption", entry).binary(&mut bits);
             bits
         });
-        let sigma = self.params.literal().glwe_sigma;
+        let gaussian = Gaussian::new(self.params.literal().glwe_sigma);
         let part = |(c, part): (usize, &D::Poly)| {
-            let mut sum = small_poly(dev, &shape, || errors(sigma, batch * n, &seed(&format!("errors {c}"))));
+            let seed = seed.derive(&format!("errors {c}"));
+            let mut sum = small_poly(dev, &shape, |entry| glwe_errors(&gaussian, n, (&seed, entry)));
             dev.mul_acc(&mut sum, &v, part);
             dev.intt(sum)
         };

@@ -440,6 +440,28 @@ fn block_checksum(digest: &[u8; 32], number: u64, payload: &[u8]) -> [u8; CHECKS
     declassify(*hash.as_bytes().first_chunk().unwrap_or(&[0; CHECKSUM]))
 }
 
+/// Seals blocks that are written later.
+pub(crate) struct Sealing {
+    digest: [u8; 32],
+    next: u64,
+}
+
+impl Sealing {
+    /// A block so many places behind the next, with its checksum.
+    pub(crate) fn seal(&self, ahead: u64, mut payload: Vec<u8>) -> Sealed {
+        let number = self.next + ahead;
+        let checksum = block_checksum(&self.digest, number, &payload);
+        payload.extend(checksum);
+        Sealed { number, bytes: payload }
+    }
+}
+
+/// A block with its checksum.
+pub(crate) struct Sealed {
+    number: u64,
+    bytes: Vec<u8>,
+}
+
 /// Writes a file sequentially.
 #[derive(Debug)]
 pub(crate) struct Writer<W> {
@@ -481,6 +503,18 @@ impl<W: Write> Writer<W> {
     #[cfg(feature = "client")]
     pub(crate) fn digest(&self) -> &[u8; 32] {
         &self.digest
+    }
+
+    /// What later blocks are sealed with, on any thread.
+    pub(crate) fn sealing(&self) -> Sealing {
+        Sealing { digest: self.digest, next: self.next }
+    }
+
+    /// Writes a block that was sealed as the next.
+    pub(crate) fn sealed(&mut self, Sealed { number, bytes }: &Sealed) -> Result<(), WireError> {
+        debug_assert_eq!(*number, self.next, "blocks are written in their order");
+        self.next += 1;
+        self.out.write_all(bytes).map_err(WireError::io("writing a block"))
     }
 
     /// Writes the next block with its checksum.

@@ -1,7 +1,7 @@
 //! The limbs of a polynomial as blocks: one per row, batch entry by batch entry, limbs in the order of their primes.
 
 use super::{
-    container::{CHECKSUM, Container, Place, Writer},
+    container::{CHECKSUM, Container, Place, Sealed, Writer},
     error::WireError,
     packing::{pack, packed_bytes, unpack_residues},
     source::Source,
@@ -94,16 +94,20 @@ fn limb_bytes(ring: &Ring, basis: Basis) -> u64 {
     ring.moduli_of(basis).into_iter().map(|q| packed_bytes(ring.n(), q.bits()) as u64).sum()
 }
 
-/// Writes the rows of a polynomial.
+/// Writes the rows of a polynomial, packed and hashed by the threads of the device.
 pub(crate) fn write_rows<W: Write, D: HostRead>(out: &mut Writer<W>, dev: &D, poly: &D::Poly) -> crate::Result<()> {
-    let Shape { ring, basis, .. } = poly.shape();
-    let words = dev.download(poly)?;
+    let Shape { ring, basis, batch, .. } = poly.shape();
     let moduli: Vec<Modulus> = ring.moduli_of(*basis);
-    let mut bytes = Vec::new();
-    for (row, q) in words.chunks_exact(ring.n()).zip(moduli.iter().cycle()) {
-        bytes.clear();
-        pack(row, q.bits(), &mut bytes);
-        out.block(&bytes)?;
+    let blocks: Vec<OnceLock<Sealed>> = (0..batch * moduli.len()).map(|_| OnceLock::new()).collect();
+    let sealing = out.sealing();
+    dev.each_row(poly, &|row, words| {
+        let width = moduli[row % moduli.len()].bits();
+        let mut bytes = Vec::with_capacity(packed_bytes(ring.n(), width) + CHECKSUM);
+        pack(words, width, &mut bytes);
+        blocks[row].get_or_init(|| sealing.seal(row as u64, bytes));
+    })?;
+    for block in blocks {
+        out.sealed(&block.into_inner().expect("a device hands over every row"))?;
     }
     Ok(())
 }

@@ -92,6 +92,10 @@ impl HostRead for AnyDevice {
         on!(self, d: D, d.download(D::poly(a)))
     }
 
+    fn each_row(&self, a: &AnyPoly, take: &(dyn Fn(usize, &[u64]) + Sync)) -> Result<(), Fault> {
+        on!(self, d: D, d.each_row(D::poly(a), take))
+    }
+
     fn download_lwe(&self, a: &AnyLwe) -> Result<Vec<u64>, Fault> {
         on!(self, d: D, d.download_lwe(D::lwe(a)))
     }

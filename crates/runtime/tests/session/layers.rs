@@ -1,17 +1,20 @@
 //! A layer's memory is predicted in every strategy and form, and its run reports what its plan says.
 
 use limbwise::{
+    Complex64,
     ckks::{
-        PlaintextForm, Strategy, decrypt,
+        Ciphertext, PlaintextForm, Strategy, decrypt,
         tensor::{Filters, Image, Padding},
     },
     params::{Insecure, Params, ParamsLiteral},
     rlwe::KeyForm,
+    scheme::{Ckks, Maps, SlotsInput},
 };
 use limbwise_apps::{
-    Program as _,
+    Array, Details, Evaluation, Program,
     linear::{Linear, Task, client::LinearClient, data::generated},
 };
+use limbwise_device::Device;
 use limbwise_math::sampling::SeedSource;
 use limbwise_runtime::{
     Host, RunOptions, calibrate,
@@ -21,6 +24,48 @@ use limbwise_runtime::{
     scheme::SchemeRun,
     session::{Of, Sides, session},
 };
+
+/// A layer that is said to need so many bytes at the least, and that must not be recorded where these are too many.
+struct Claiming {
+    layer: Linear,
+    least: u64,
+}
+
+impl Program for Claiming {
+    type Scheme = Ckks;
+
+    fn name(&self) -> &'static str {
+        self.layer.name()
+    }
+
+    fn params(&self) -> &Params {
+        self.layer.params()
+    }
+
+    fn inputs(&self) -> Vec<SlotsInput> {
+        self.layer.inputs()
+    }
+
+    fn model(&self) -> Maps<'_> {
+        self.layer.model()
+    }
+
+    fn evaluate<D: Device>(&self, on: Evaluation<'_, '_, D>) -> limbwise::Result<Vec<Ciphertext<D>>> {
+        self.layer.evaluate(on)
+    }
+
+    fn arrays(&self, results: &Vec<Vec<Vec<Complex64>>>) -> Vec<Array> {
+        self.layer.arrays(results)
+    }
+
+    fn details(&self) -> Details {
+        self.layer.details()
+    }
+
+    fn least_bytes(&self) -> u64 {
+        self.least
+    }
+}
 
 fn layer() -> (Linear, LinearClient) {
     let mut literal = ParamsLiteral::chain(11, 50, 40, 4, (48, 2), 3);
@@ -78,6 +123,26 @@ fn polynomial_memory_is_predicted_to_the_byte() {
             );
         }
     }
+}
+
+#[test]
+fn what_cannot_fit_has_no_row_unless_it_is_the_first() {
+    let (layer, _) = layer();
+    let dev = open(&Host { device: None, isa: None, threads: Some(1) }).unwrap();
+    let host = calibrate(&dev, 11).unwrap();
+    let maps = strategies(layer.largest_map()).into_iter().map(|s| (s, PlaintextForm::Full));
+    let ways: Vec<Way> = maps.map(|m| Way { maps: Some(m), ..Way::of_keys(KeyForm::Seeded) }).collect();
+    assert!(ways.len() > 2);
+    let budget = 1 << 40;
+    // All say that they need too much, but the last.
+    let program = |way: Way| Claiming {
+        layer: way.maps.map_or_else(|| layer.clone(), |(s, f)| layer.with(s, f)),
+        least: if Some(&way) == ways.last() { budget } else { budget + 1 },
+    };
+    let found = survey(&ways, program, "test", &host, Budget::Asked(budget)).unwrap();
+    let mut kept: Vec<Way> = found.rows.iter().map(|row| row.way).collect();
+    kept.sort_by_key(|way| ways.iter().position(|other| other == way));
+    assert_eq!(kept, [ways[0], ways[ways.len() - 1]]);
 }
 
 #[test]

@@ -6,6 +6,7 @@ use limbwise::{
     rlwe::KeyForm,
 };
 use limbwise_apps::{
+    Program as _,
     network::{Inference, Planned, activation::SignChoice, calibration::Range},
     resnet::{Architecture, Trained},
     way::Arrangement,
@@ -39,4 +40,6 @@ fn the_graph_of_a_resnet20_is_small() {
     // Keys seeded, diagonals encoded where they are used: polynomials of a whole session stay below the goal.
     assert!(recording.session_peak_bytes < 4_000_000_000, "{}", recording.session_peak_bytes);
     assert!(recording.results[0].estimate.precision_bits() > 8.0);
+    let least = program.least_bytes();
+    assert!((1 << 24..recording.session_peak_bytes).contains(&least), "{least} of {}", recording.session_peak_bytes);
 }

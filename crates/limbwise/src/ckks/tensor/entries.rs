@@ -107,23 +107,46 @@ impl FrameChoice {
 /// The diagonals of one pair of ciphertexts, as they are found. A diagonal is looked up by its index and not in a tree.
 #[derive(Clone, Debug, Default)]
 struct Found {
-    /// For each diagonal its place in the list and one, or 0; empty until there is an entry.
+    /// For each diagonal its place in the list and one, or 0.
     places: Vec<u32>,
-    list: Vec<(usize, Vec<Complex64>)>,
+    list: Vec<(usize, Sums)>,
 }
 
 impl Found {
     #[inline]
-    fn diagonal(&mut self, index: usize, slots: usize) -> &mut [Complex64] {
-        if self.places.is_empty() {
-            self.places.resize(slots, 0);
+    fn add(&mut self, diagonal: usize, slot: usize, weight: f64) {
+        let Self { places, list } = self;
+        if places[diagonal] == 0 {
+            list.push((diagonal, Sums::new(list.len(), places.len())));
+            places[diagonal] = u32::try_from(list.len()).expect("a diagonal for each slot at most");
         }
-        let place = &mut self.places[index];
-        if *place == 0 {
-            self.list.push((index, vec![Complex64::default(); slots]));
-            *place = u32::try_from(self.list.len()).expect("a diagonal for each slot at most");
-        }
-        &mut self.list[*place as usize - 1].1
+        let Sums { values, first } = &mut list[places[diagonal] as usize - 1].1;
+        values[*first + slot] += weight;
+    }
+}
+
+/// Sums on one diagonal. A row of a map adds to the same slot of hundreds of diagonals, which would all fall into one set of
+/// a cache if they began alike: each begins a line later than the one before.
+#[derive(Clone, Debug)]
+struct Sums {
+    values: Vec<f64>,
+    /// Place of slot 0.
+    first: usize,
+}
+
+impl Sums {
+    fn new(number: usize, slots: usize) -> Self {
+        const LINE: usize = 8;
+        const SETS: usize = 64;
+        let first = number % SETS * LINE;
+        // Written here: pages of zeros that are read first cost a second fault when they are written.
+        let mut values = Vec::with_capacity(first + slots);
+        values.resize(first + slots, 0.0);
+        Self { values, first }
+    }
+
+    fn into_slots(self) -> Vec<Complex64> {
+        self.values[self.first..].iter().map(|&sum| sum.into()).collect()
     }
 }
 
@@ -131,34 +154,46 @@ impl Found {
 #[derive(Clone, Debug)]
 pub struct MapEntries {
     frame: Frame,
-    /// By the pair of ciphertexts.
-    pairs: BTreeMap<[usize; 2], Found>,
+    /// The place of a pair of ciphertexts in the list.
+    places: BTreeMap<[usize; 2], usize>,
+    pairs: Vec<([usize; 2], Found)>,
+    /// The place of the last entry's pair: most entries have that of the one before.
+    last: usize,
 }
 
 impl MapEntries {
     /// No entry yet.
     #[must_use]
     pub fn new(frame: Frame) -> Self {
-        Self { frame, pairs: BTreeMap::new() }
+        Self { frame, places: BTreeMap::new(), pairs: Vec::new(), last: 0 }
     }
 
     /// Adds to the entry between a pair of ciphertexts, from slot i to slot t.
     pub fn add(&mut self, pair: [usize; 2], [i, t]: [usize; 2], weight: f64) {
-        let found = self.pairs.entry(pair).or_default();
-        for target in self.frame.targets(t) {
-            let [diagonal, slot] = self.frame.entry(i, target);
-            found.diagonal(diagonal, self.frame.slots)[slot].re += weight;
+        let Self { frame, places, pairs, last } = self;
+        if pairs.get(*last).is_none_or(|(other, _)| *other != pair) {
+            *last = *places.entry(pair).or_insert(pairs.len());
+            if *last == pairs.len() {
+                pairs.push((pair, Found { places: vec![0; frame.slots], list: Vec::new() }));
+            }
+        }
+        let found = &mut pairs[*last].1;
+        for target in frame.targets(t) {
+            let [diagonal, slot] = frame.entry(i, target);
+            found.add(diagonal, slot, weight);
         }
     }
 
-    /// The maps of all pairs that have an entry, by the ciphertexts of operand and result.
+    /// The maps of all pairs that have an entry, by the ciphertexts of operand and result, in their order.
     ///
     /// # Errors
     /// [`EncodeError`](crate::error::EncodeError) for more slots than there can be, or a sum that is not finite.
     pub fn maps(self) -> Result<Vec<([usize; 2], PackedMap)>> {
-        let Self { frame: Frame { slots, folds, .. }, pairs } = self;
+        let Self { frame: Frame { slots, folds, .. }, mut pairs, .. } = self;
+        pairs.sort_unstable_by_key(|(pair, _)| *pair);
         let map = |(pair, found): ([usize; 2], Found)| {
-            let diagonals = Diagonals::new(slots, found.list.into_iter().map(|(d, values)| (d as i64, values)))?;
+            let diagonals =
+                Diagonals::new(slots, found.list.into_iter().map(|(d, sums)| (d as i64, sums.into_slots())))?;
             let fold = Fold { stride: slots / folds, count: folds };
             Ok((pair, PackedMap { diagonals, fold, bias: Vec::new() }))
         };

@@ -1,6 +1,7 @@
 //! Windows that slide over images: which pixels an output reads, and convolutions in the clear.
 
 use serde::{Deserialize, Serialize};
+use std::array::from_fn;
 
 /// What is told of an entry of a row: the input's element, and its weight.
 pub type Tell<'f> = &'f mut dyn FnMut(usize, f64);
@@ -97,50 +98,85 @@ impl Window {
         read.into_iter().for_each(|pixel| tell(channel + pixel, 1.0 / count as f64));
     }
 
-    /// The result's places, from the first to behind the last, whose tap number `tap` is inside of the image along a side.
-    fn inside(&self, side: usize, tap: usize) -> std::ops::Range<usize> {
-        let (ahead, stride) = (tap * self.dilations[side], self.strides[side]);
-        let first = self.pads[side].saturating_sub(ahead).div_ceil(stride);
-        let end = (self.image[side] + self.pads[side]).saturating_sub(ahead).div_ceil(stride).min(self.result[side]);
-        first.min(end)..end
+    /// The pixel that each of some places reads at a tap, of the first channel; `usize::MAX` outside of the image.
+    fn pixels(&self, places: std::ops::Range<usize>, tap: usize, pixels: &mut [usize; PLACES]) {
+        let Self { image: [height, width], kernel: [_, kx], strides, pads, dilations, result: [_, columns], .. } = self;
+        let [dy, dx] = [tap / kx * dilations[0], tap % kx * dilations[1]];
+        for (pixel, place) in pixels.iter_mut().zip(places) {
+            let row = (place / columns * strides[0] + dy).wrapping_sub(pads[0]);
+            let column = (place % columns * strides[1] + dx).wrapping_sub(pads[1]);
+            *pixel = if row < *height && column < *width { row * width + column } else { usize::MAX };
+        }
     }
 
     /// A convolution in the clear: a network's ranges are measured on hundreds of images, with thousands of millions of
-    /// products, so that no entry is told. Weights are result channels × channels of a group × taps.
+    /// products. What the windows of some places read is laid out once, for all filters; sums stay in registers. Products of
+    /// an output are added channel by channel, tap by tap, so that the result is the same on every processor.
     ///
     /// # Panics
     /// If weights or image are shorter than the sizes say, or channels do not fall into groups.
     #[must_use]
     pub fn apply(&self, weights: &[f64], x: &[f64]) -> Vec<f64> {
-        let Self {
-            channels, groups, image: [_, width], kernel: [rows, columns], strides, pads, dilations, result, ..
-        } = *self;
-        let (pixels, places, each) = (self.image[0] * width, result[0] * result[1], channels[0] / groups);
+        let &Self { channels, groups, image, kernel, result, .. } = self;
+        let (image, places, taps) = (image[0] * image[1], result[0] * result[1], kernel[0] * kernel[1]);
+        let [each, filters] = channels.map(|count| count / groups);
         let mut all = vec![0.0; channels[1] * places];
-        for (filter, out) in all.chunks_exact_mut(places.max(1)).enumerate() {
-            let first = filter / (channels[1] / groups) * each;
-            for channel in 0..each {
-                let plane = &x[(first + channel) * pixels..][..pixels];
-                for tap in 0..rows * columns {
-                    let weight = weights[(filter * each + channel) * rows * columns + tap];
-                    let [dy, dx] = [tap / columns, tap % columns];
-                    let across = self.inside(1, dx);
-                    if across.is_empty() {
-                        continue;
-                    }
-                    let begin = across.start * strides[1] + dx * dilations[1] - pads[1];
-                    for y in self.inside(0, dy) {
-                        let row = &plane[(y * strides[0] + dy * dilations[0] - pads[0]) * width..][begin..width];
-                        let out = &mut out[y * result[1]..][across.clone()];
-                        if strides[1] == 1 {
-                            out.iter_mut().zip(row).for_each(|(sum, x)| *sum += weight * x);
-                        } else {
-                            out.iter_mut().zip(row.iter().step_by(strides[1])).for_each(|(sum, x)| *sum += weight * x);
+        // By channel and tap: what each place reads.
+        let mut read = vec![[0.0; PLACES]; each * taps];
+        let mut pixels = [usize::MAX; PLACES];
+        for group in 0..groups {
+            let planes = &x[group * each * image..][..each * image];
+            for first in (0..places).step_by(PLACES) {
+                let some = first..places.min(first + PLACES);
+                for tap in 0..taps {
+                    self.pixels(some.clone(), tap, &mut pixels);
+                    for (channel, plane) in planes.chunks_exact(image).enumerate() {
+                        for (x, &pixel) in read[channel * taps + tap].iter_mut().zip(&pixels) {
+                            *x = plane.get(pixel).copied().unwrap_or(0.0);
                         }
                     }
+                }
+                let mut filter = group * filters;
+                let end = filter + filters;
+                while filter < end {
+                    let count = if end - filter >= FILTERS { FILTERS } else { 1 };
+                    let own = &weights[filter * each * taps..][..count * each * taps];
+                    let out = &mut all[filter * places..][..count * places];
+                    match count {
+                        FILTERS => products::<FILTERS>(own, &read, (out, places), some.clone()),
+                        _ => products::<1>(own, &read, (out, places), some.clone()),
+                    }
+                    filter += count;
                 }
             }
         }
         all
+    }
+}
+
+/// Places whose windows are laid out at a time.
+const PLACES: usize = 64;
+/// Filters and places whose sums are held in registers: 16 sums in eight registers of two.
+const FILTERS: usize = 4;
+const TOGETHER: usize = 4;
+
+/// The products of F filters with what some places read, into rows of so many places.
+fn products<const F: usize>(
+    weights: &[f64],
+    read: &[[f64; PLACES]],
+    (out, stride): (&mut [f64], usize),
+    places: std::ops::Range<usize>,
+) {
+    let rows: [&[f64]; F] = from_fn(|f| &weights[f * read.len()..][..read.len()]);
+    for at in (0..places.len()).step_by(TOGETHER) {
+        let mut sums = [[0.0; TOGETHER]; F];
+        for (k, x) in read.iter().enumerate() {
+            let x: &[f64; TOGETHER] = x[at..].first_chunk().expect("places are a multiple");
+            sums = from_fn(|f| from_fn(|j| sums[f][j] + rows[f][k] * x[j]));
+        }
+        let count = TOGETHER.min(places.len() - at);
+        for (f, sums) in sums.iter().enumerate() {
+            out[f * stride + places.start + at..][..count].copy_from_slice(&sums[..count]);
+        }
     }
 }
