@@ -19,7 +19,7 @@ use limbwise_runtime::{
     places::{SECRET, read_secret},
 };
 use limbwise_server::Tls;
-use scan::{Hidden, HiddenWords};
+use scan::{Hidden, HiddenWords, turn};
 use std::{
     fs,
     os::unix::fs::PermissionsExt as _,
@@ -40,6 +40,7 @@ fn values(numbers: &[i64], q: Modulus) -> HiddenWords {
 
 #[test]
 fn nothing_of_a_dropped_key_is_left() {
+    let _turn = turn();
     // RLWE: made, used on the device, dropped.
     let mut literal = ParamsLiteral::chain(11, 40, 30, 2, (40, 2), 2);
     literal.insecure = Some(Insecure { reason: "a test of memory".into() });
@@ -88,6 +89,7 @@ fn of_file(path: &Path) -> (Hidden, Hidden, HiddenWords) {
 
 #[test]
 fn nothing_of_a_key_is_left_after_a_client_or_a_server_has_run() {
+    let _turn = turn();
     let folder = Folder::new("memory");
     let root = &folder.0;
     let (client, server) = made(root, "memory", 4, 0x6d65_6d6f_7279);
@@ -112,6 +114,7 @@ fn nothing_of_a_key_is_left_after_a_client_or_a_server_has_run() {
 
 #[test]
 fn a_server_keeps_neither_the_text_nor_the_bytes_of_its_tls_key() {
+    let _turn = turn();
     const KEY: &str = include_str!("memory/key.pem");
     let folder = Folder::new("tls-memory");
     let [cert, key] = ["cert.pem", "key.pem"].map(|name| folder.0.join(name));
@@ -153,6 +156,7 @@ fn decoded(text: &[u8]) -> Zeroizing<Vec<u8>> {
 
 #[test]
 fn nothing_of_openfhes_key_is_left_after_it_was_read() {
+    let _turn = turn();
     let place = Path::new("../runtime/tests/session/foreign/openfhe");
     let folder = Folder::new("openfhe-memory");
     let path = folder.0.join("secret.json");

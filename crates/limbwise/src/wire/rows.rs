@@ -101,10 +101,11 @@ pub(crate) fn write_rows<W: Write, D: HostRead>(out: &mut Writer<W>, dev: &D, po
     let blocks: Vec<OnceLock<Sealed>> = (0..batch * moduli.len()).map(|_| OnceLock::new()).collect();
     let sealing = out.sealing();
     dev.each_row(poly, &|row, words| {
-        let width = moduli[row % moduli.len()].bits();
+        let (Some(q), Some(block)) = (moduli.get(row % moduli.len()), blocks.get(row)) else { return };
+        let width = q.bits();
         let mut bytes = Vec::with_capacity(packed_bytes(ring.n(), width) + CHECKSUM);
         pack(words, width, &mut bytes);
-        blocks[row].get_or_init(|| sealing.seal(row as u64, bytes));
+        block.get_or_init(|| sealing.seal(row as u64, bytes));
     })?;
     for block in blocks {
         out.sealed(&block.into_inner().expect("a device hands over every row"))?;

@@ -1,6 +1,11 @@
 //! Looks for secrets in the writable memory of this process.
 
-use std::{collections::HashSet, fs, os::unix::fs::FileExt as _};
+use std::{
+    collections::HashSet,
+    fs,
+    os::unix::fs::FileExt as _,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
 
 /// Numbers that are looked for together, at least: their chance in other memory is 2^−48 or less a place.
 const LETTERS: usize = 48;
@@ -71,6 +76,12 @@ impl HiddenWords {
         });
         found
     }
+}
+
+/// The turn of a test: what another reads of this memory at the same time holds copies of what is in it.
+pub(crate) fn turn() -> MutexGuard<'static, ()> {
+    static TURN: Mutex<()> = Mutex::new(());
+    TURN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Every part of this process's writable memory with the number of places that are this part's own. The copy that is being
