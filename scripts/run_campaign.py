@@ -16,6 +16,7 @@ besides. Ends with 1 if any step found anything.
   noise     TFHE's noise beside its formulas                                  (cargo test --test tfhe)
   range     EvalMod's range beside its failure probability                   (cargo test --test ckks)
   soak      the HTTP server under load and kills                               (scripts/soak.py)
+  tls       the same over TLS, with handshakes that break off                  (scripts/soak.py --tls; openssl)
   digests   one digest over instruction sets, threads, devices; --long alone   (cargo test --test cli)
   kills     real sizes killed; --long alone                                    (scripts/campaign.py)
 """
@@ -65,7 +66,7 @@ def steps(long: bool, folder: Path) -> list[Step]:
     fuzz = [str(TARGET / "debug" / "limbwise-fuzz"), "--folder", str(folder / "fuzz")]
     each = 60 if long else 4
     faults, rounds = (2400, 50) if long else (120, 5)
-    soak = 600 if long else 45
+    soak = 600 if long else 30
     changed = "100000" if long else "10000"
     # Other programs may keep the machine busy: a request that is late is no defect.
     load = ["--seconds", str(soak), "--clients", "200" if long else "50", "--request-seconds", "60"]
@@ -79,6 +80,7 @@ def steps(long: bool, folder: Path) -> list[Step]:
         Step("noise", cargo_test("tfhe", "--include-ignored", "estimates"), 7200 if long else 60, samples),
         Step("range", cargo_test("ckks", "bootstrap_range"), 600 if long else 10, samples),
         Step("soak", script("soak.py", *load, debug), soak + 30),
+        Step("tls", script("soak.py", "--tls", *load, debug), soak + 30, may_be_absent=True),
     ]
     if long:
         real = ["--only", "kill", "--rounds", "3", "--workloads", "helr,resnet20,tpch-q6-real"]

@@ -1,7 +1,10 @@
 #!/usr/bin/env python3
 """Loads a server of `limbwise serve` with many clients and kills it at random; nothing may be lost or wrong.
 
-    scripts/soak.py [--seconds N] [--clients N] [--kill SECONDS] [--request-seconds N] [--seed N] PROGRAM       PROGRAM: the binary limbwise
+    scripts/soak.py [--seconds N] [--clients N] [--kill SECONDS] [--request-seconds N] [--seed N] [--tls] PROGRAM
+
+PROGRAM is the binary limbwise. With --tls every connection has TLS, by a certificate that is made for this (needs openssl), and
+clients also break handshakes off, stand still in them, and speak without TLS.
 
 Makes keys and inputs of two programs at small, insecure parameters from seeds, and evaluates each input once with
 "limbwise eval": what the server has to give, to the last bit. Then each client, with a token of its own, does one thing
@@ -22,6 +25,7 @@ import re
 import secrets
 import signal
 import socket
+import ssl
 import statistics
 import subprocess
 import sys
@@ -49,6 +53,8 @@ PROGRAMS = {
     "second": ["linear", "--op", "matvec", "--rows", "8", "--cols", "4", "--preset", "../small.toml"],
 }
 INPUTS = 3
+# Status where a tool is not on the machine.
+ABSENT = 2
 # Between two looks at memory.
 LOOK = 1.0
 # Memory is flat if it grows by less than this from the middle of the run to its end, over what has been seen before.
@@ -96,11 +102,38 @@ def prepared(program: Path, folder: Path) -> list[Task]:
     return tasks
 
 
+@dataclasses.dataclass(frozen=True)
+class Certificate:
+    """For this machine alone, and two days."""
+
+    certificate: Path
+    key: Path
+
+    @classmethod
+    def made(cls, folder: Path) -> "Certificate":
+        """One of its own, trusted by nobody else."""
+        both = cls(folder / "cert.pem", folder / "key.pem")
+        command = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2"]
+        command += ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"]
+        command += ["-keyout", str(both.key), "-out", str(both.certificate)]
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+        except FileNotFoundError:
+            print("--tls makes a certificate with openssl, which is not here", file=sys.stderr)
+            raise SystemExit(ABSENT) from None
+        if done.returncode:
+            raise SystemExit(f"openssl made no certificate: {done.stderr}")
+        both.key.chmod(0o600)
+        return both
+
+
 class Serving:
     """The server, which is killed and started again on the same address."""
 
-    def __init__(self, program: Path, folder: Path, tokens: dict[str, str], request_seconds: int) -> None:
+    def __init__(self, program: Path, folder: Path, tokens: dict[str, str], request_seconds: int, tls: Certificate | None) -> None:
         self.program, self.folder, self.port, self.request_seconds = program, folder, free_port(), request_seconds
+        self.tls = tls
+        self.context = ssl.create_default_context(cafile=tls.certificate) if tls else None
         self.tokens = folder / "tokens"
         self.tokens.touch(mode=0o600)
         self.tokens.write_text("".join(f"{name} {token}\n" for name, token in tokens.items()))
@@ -109,13 +142,19 @@ class Serving:
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
+        return f"{'https' if self.tls else 'http'}://127.0.0.1:{self.port}"
+
+    def client(self, token: str, **more: float) -> object:
+        """A client of the Python package."""
+        return CLIENT.Server(self.url, token=token, authority=self.tls.certificate if self.tls else None, **more)
 
     def start(self) -> None:
         """Starts it, and waits until it answers."""
         options = ["--bind", f"127.0.0.1:{self.port}", "--token-file", self.tokens, "--chunk", "50kB", "--jobs", "2"]
         options += ["--memory", "2GB", "--resident-keys", "500MB", "--threads", "1", "--grace-seconds", "10"]
         options += ["--request-seconds", str(self.request_seconds)]
+        if self.tls:
+            options += ["--tls-cert", self.tls.certificate, "--tls-key", self.tls.key]
         started = time.monotonic()
         process = subprocess.Popen([self.program, "serve", self.folder / "state", *options], stderr=self.log, stdout=subprocess.DEVNULL)
         with self.lock:
@@ -158,8 +197,8 @@ class Client(threading.Thread):
 
     def __init__(self, number: int, serving: Serving, token: str, tasks: list[Task], until: float, seed: int) -> None:
         super().__init__(name=f"client-{number}")
-        self.server = CLIENT.Server(serving.url, token=token, patience=120.0, timeout=30.0)
-        self.address, self.token = ("127.0.0.1", serving.port), token
+        self.server = serving.client(token, patience=120.0, timeout=30.0)
+        self.address, self.token, self.context = ("127.0.0.1", serving.port), token, serving.context
         self.tasks, self.until, self.random = tasks, until, random.Random(seed * 100_003 + number)
         self.promised: dict[str, Task] = {}
         self.canceled: set[str] = set()
@@ -171,6 +210,7 @@ class Client(threading.Thread):
     def run(self) -> None:
         """Its life."""
         things = [self.job] * 4 + [self.in_pieces, self.broken_off, self.slow, self.damaged, self.cancel, self.foreign, self.removal]
+        things += [self.handshake] if self.context else []
         try:
             while time.monotonic() < self.until:
                 thing = self.random.choice(things)
@@ -280,9 +320,27 @@ class Client(threading.Thread):
     def raw(self, bytes_: bytes, pause: float = 0.0) -> None:
         """Sends bytes, waits, and goes away without a word."""
         try:
+            with socket.create_connection(self.address, 5) as plain:
+                stream = self.context.wrap_socket(plain, server_hostname="127.0.0.1") if self.context else plain
+                with stream:
+                    stream.sendall(bytes_)
+                    time.sleep(pause)
+        except OSError:
+            pass  # it was killed
+
+    def handshake(self) -> None:
+        """Begins a handshake and breaks it off or stands still, or sends what is none: others must not wait for it."""
+        first = ssl.MemoryBIO()
+        hello = self.context.wrap_bio(ssl.MemoryBIO(), first, server_hostname="127.0.0.1")
+        try:
+            hello.do_handshake()
+        except ssl.SSLWantReadError:
+            pass  # the hello is written
+        bytes_ = self.random.choice([first.read(), b"GET /v1/jobs HTTP/1.1\r\nHost: localhost\r\n\r\n", self.random.randbytes(300)])
+        try:
             with socket.create_connection(self.address, 5) as stream:
-                stream.sendall(bytes_)
-                time.sleep(pause)
+                stream.sendall(bytes_[: self.random.randrange(1, len(bytes_) + 1)])
+                time.sleep(self.random.random() * 3)
         except OSError:
             pass  # it was killed
 
@@ -417,7 +475,7 @@ def run(given: argparse.Namespace, folder: Path) -> dict:
     tasks = prepared(program, folder)
     names = [f"client-{number}" for number in range(given.clients)]
     tokens = {name: secrets.token_hex(32) for name in [*names, "operator"]}
-    serving = Serving(program, folder, tokens, given.request_seconds)
+    serving = Serving(program, folder, tokens, given.request_seconds, Certificate.made(folder) if given.tls else None)
     serving.start()
     watch = Watch(serving)
     watch.start()
@@ -436,7 +494,7 @@ def run(given: argparse.Namespace, folder: Path) -> dict:
         for client in clients:
             client.join(given.seconds + 600)
             defects += client.defects if not client.is_alive() else [f"{client.name} does not come to its end"]
-        operator = CLIENT.Server(serving.url, token=tokens["operator"])
+        operator = serving.client(tokens["operator"])
         counts = operator.request("GET", "/metrics").decode()
         watch.over.set()
         memory = flat(watch.seen, calm - watch.begin, defects)
@@ -461,6 +519,7 @@ def run(given: argparse.Namespace, folder: Path) -> dict:
     return {
         "seconds": given.seconds,
         "clients": given.clients,
+        "tls": given.tls,
         "ends": dict(ends),
         "did": dict(sorted(did.items())),
         "answers": dict(sorted(statuses.items())),
@@ -480,6 +539,7 @@ def main() -> int:
     parser.add_argument("--kill", type=float, default=15, help="mean seconds between two ends of the server (%(default)s)")
     parser.add_argument("--request-seconds", type=int, default=10, help="the server's; more on a busy machine (%(default)s)")
     parser.add_argument("--seed", type=int, default=1, help="repeats what clients do, not when (%(default)s)")
+    parser.add_argument("--tls", action="store_true", help="over TLS")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="limbwise-soak-") as name:
         report = run(given, Path(name))

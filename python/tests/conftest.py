@@ -8,7 +8,6 @@ import limbwise as lw
 import numpy as np
 import pytest
 
-
 # Nothing is measured in tests, whose seconds would be those of a busy host.
 os.environ["LIMBWISE_RATES"] = str(Path(__file__).parents[2] / "crates/cli/tests/fixtures/rates.json")
 

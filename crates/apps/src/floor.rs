@@ -128,7 +128,7 @@ mod tests {
         let theirs = described(shape, Numbers::Server, PlaintextForm::Full);
         let model = Model { weights: Some(vec![0.0; 64]), ..Model::default() };
         let AnyProgram::Ckks(program) = theirs.program(&model).unwrap() else { panic!("a layer") };
-        assert_eq!((program.model().maps[0].0.count(), clear_bytes(&program)), (1, 512 * COMPLEX_BYTES));
+        assert_eq!((program.model().maps[0].0.count(), clear_bytes(&program)), (1, 512 * REAL_BYTES));
         assert!(
             theirs.least_bytes(&AnyParams::Ckks(params()))
                 <= laid_out(&theirs, &model) + 64 * REAL_BYTES + 64 * COMPLEX_BYTES

@@ -30,6 +30,7 @@ pub mod helr;
 pub mod linear;
 pub mod logreg;
 pub mod lola;
+pub mod memory;
 pub mod mlp;
 pub mod network;
 pub mod nn;

@@ -212,19 +212,11 @@ pub fn minor_faults() -> Option<u64> {
 
 /// Memory that the system can still provide (MemAvailable), in bytes.
 pub fn available_memory_bytes() -> Option<u64> {
-    field("/proc/meminfo", "MemAvailable:")
+    limbwise_apps::memory::available_bytes()
 }
 
 fn status(name: &str) -> Option<u64> {
-    field("/proc/self/status", name)
-}
-
-/// A number of KiB from a /proc file of names and numbers.
-fn field(file: &str, name: &str) -> Option<u64> {
-    let text = std::fs::read_to_string(file).ok()?;
-    let line = text.lines().find(|line| line.starts_with(name))?;
-    let kib: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
-    Some(kib * 1024)
+    limbwise_apps::memory::field("/proc/self/status", name)
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ use limbwise::{
     ckks::{
         Auto, Ciphertext, Series,
         chebyshev::depth,
-        functions::{Composed, Fit, SignPlan},
+        functions::{Composed, Fit, SignPlan, Smooth},
     },
 };
 use limbwise_device::Device;
@@ -210,7 +210,7 @@ impl Activation {
     /// Its values on slots in [−1, 1], settled.
     pub fn apply<D: Device>(&self, auto: &Auto<'_, D>, u: &Ciphertext<D>) -> Result<Ciphertext<D>> {
         let value = match &self.form {
-            Form::Series(series) => auto.settle(&auto.chebyshev_unit(u, &series.coefficients)?)?,
+            Form::Series(series) => smooth(series).apply(auto, u, &|x, _| auto.settle(x))?,
             Form::Kinked(kinked) => kinked.apply(auto, u)?,
             Form::Step { step, moved, width } => {
                 let moved = auto.scale_to(&auto.add_scalar(u, *moved), 1.0 / width, u.level - 1)?.bounded_by(1.0);
@@ -250,6 +250,12 @@ fn sign_depth(step: &Composed, rise: f64) -> usize {
 
 fn depth_of(series: &Series) -> usize {
     depth(series.coefficients.len() - 1)
+}
+
+/// A series whose errors go by its slope: the rules of sums and products, which cannot know what cancels, would add two bits
+/// a layer.
+pub(super) fn smooth(series: &Series) -> Smooth {
+    Smooth::of_series("polynomial", series.clone())
 }
 
 /// The series of the least degree of this depth within an error, if there is one.

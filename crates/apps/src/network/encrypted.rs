@@ -15,6 +15,7 @@ use super::{
     skeleton::{Operation, Term, Value},
 };
 use crate::{
+    memory::Room,
     program::{Array, Ckks, Details, Evaluation, Numbers, Program, RegionCost, SlotsInput},
     threads,
     way::{Arrangement, Way},
@@ -96,6 +97,7 @@ impl Planned {
         let slots = layouts.iter().map(|layout| layout.period).max().unwrap_or(1) * options.turns();
         let bootstrapping = options.bootstrapping.filter(|_| levels.bootstraps() > 0);
         let bootstrapping = bootstrapping.map(|plan| BootstrapPlan { slots, content: Content::Real, ..plan });
+        let room = Room::of_system();
         let numbered: Vec<(usize, &Value)> = network.skeleton.values.iter().enumerate().collect();
         let step = |&(at, value): &(usize, &Value)| -> std::result::Result<Step, NetworkError> {
             Ok(match &value.operation {
@@ -105,7 +107,8 @@ impl Planned {
                     Step::Function(*of, activations[at].clone().expect("functions have polynomials"))
                 }
                 Operation::Affine { terms, bias } => {
-                    let affine = Affine { network, terms, constant: *bias, at, units: &units, layouts: &layouts };
+                    let affine =
+                        Affine { network, terms, constant: *bias, at, units: &units, layouts: &layouts, room: &room };
                     match options.arrangement {
                         Arrangement::Turns(count) => affine.in_turns(count)?,
                         Arrangement::Slots => affine.in_slots()?,
@@ -290,6 +293,8 @@ struct Affine<'a> {
     at: usize,
     units: &'a [Unit],
     layouts: &'a [Layout],
+    /// For the maps of all layers.
+    room: &'a Room,
 }
 
 impl Affine<'_> {
@@ -310,14 +315,19 @@ impl Affine<'_> {
     }
 
     /// For so many samples that take turns.
-    fn in_turns(&self, count: usize) -> Result<Step> {
+    fn in_turns(&self, count: usize) -> std::result::Result<Step, NetworkError> {
         let layout = &self.layouts[self.at];
         let term = |term: &Term| {
             let ends =
                 Ends { layouts: [&self.layouts[term.of], layout], units: [self.units[term.of], self.units[self.at]] };
-            Ok((term.of, packed(&term.chain, &self.network.weights, ends)?.interleaved(count)))
+            let packed = packed(&term.chain, &self.network.weights, ends, (self.room, count))?;
+            let none = || {
+                let layer = self.network.skeleton.values[self.at].name.clone();
+                NetworkError::Memory { layer, room: self.room.bytes }
+            };
+            Ok((term.of, packed.ok_or_else(none)?))
         };
-        let terms = self.terms.iter().map(term).collect::<Result<_>>()?;
+        let terms = self.terms.iter().map(term).collect::<std::result::Result<_, NetworkError>>()?;
         let mut slots = vec![vec![Complex64::default(); layout.period * count]; layout.count];
         for (element, x) in self.bias().into_iter().enumerate() {
             let [ciphertext, slot] = layout.at(element);

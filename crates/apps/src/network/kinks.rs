@@ -4,7 +4,7 @@
 //! and its best polynomials come near it with the square of their degree, not with the degree. So Clip, HardSigmoid,
 //! HardSwish, and Elu or Selu of any slope reach errors that no polynomial of degree 255 has.
 
-use super::function::Expression;
+use super::{activation::smooth, function::Expression};
 use limbwise::{
     Result,
     ckks::{
@@ -92,7 +92,7 @@ impl Kinked {
         let level = u.level - self.depth();
         let mut sum = match self.smooth.coefficients[..] {
             [constant, slope] => auto.add_scalar(&auto.scale_to(u, slope, level)?, constant),
-            _ => auto.scale_to(&auto.settle(&auto.chebyshev_unit(u, &self.smooth.coefficients)?)?, 1.0, level)?,
+            _ => auto.scale_to(&smooth(&self.smooth).apply(auto, u, &|x, _| auto.settle(x))?, 1.0, level)?,
         };
         for Kink { at, width, rise } in &self.kinks {
             let moved = auto.scale_to(&auto.add_scalar(u, -at), 1.0 / width, u.level - 1)?.bounded_by(1.0);

@@ -19,13 +19,14 @@ pub struct Layout {
     pub period: usize,
     /// Ciphertexts that it takes.
     pub count: usize,
-    /// Slots between pixels, and the sides of the raster, for images.
+    /// For images.
     raster: Option<Raster>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Raster {
-    gap: usize,
+    /// Slots from a row to the next, in rows of the raster, and from a column to the next.
+    gaps: [usize; 2],
     sides: [usize; 2],
 }
 
@@ -43,19 +44,19 @@ impl Layout {
         Self { places: Arc::new(places), period, count, raster }
     }
 
-    /// Channels in blocks of rasters, `gap²` channels a block.
+    /// Channels in blocks of rasters, as many a block as the gaps have room for.
     fn image([channels, height, width]: [usize; 3], raster: Raster, slots: usize) -> Self {
-        let Raster { gap, sides: [rows, pitch] } = raster;
-        let unit = rows * pitch;
+        let Raster { gaps: [down, across], sides: [rows, pitch] } = raster;
+        let (unit, each) = (rows * pitch, down * across);
         let mut places = Vec::with_capacity(channels * height * width);
         for channel in 0..channels {
-            let (block, within) = (channel / (gap * gap), channel % (gap * gap));
-            let first = block * unit + within / gap * pitch + within % gap;
+            let (block, within) = (channel / each, channel % each);
+            let first = block * unit + within / across * pitch + within % across;
             for y in 0..height {
-                places.extend((0..width).map(|x| place(first + (y * pitch + x) * gap)));
+                places.extend((0..width).map(|x| place(first + y * down * pitch + x * across)));
             }
         }
-        let blocks = channels.div_ceil(gap * gap).next_power_of_two();
+        let blocks = channels.div_ceil(each).next_power_of_two();
         Self::of(places, blocks * unit, slots, Some(raster))
     }
 
@@ -136,12 +137,15 @@ fn chosen(value: &Value, all: &[Layout], slots: usize) -> Layout {
     }
     let strided = |term: &Term| {
         let raster = all[term.of].raster?;
-        let stride: usize = term.chain.iter().map(super::linear::Linear::stride).product();
         let shape @ [_, height, width] = image(&value.shape)?;
-        let gap = (raster.gap * stride).next_power_of_two();
-        let fits = |gap: &usize| height * gap <= raster.sides[0] && width * gap <= raster.sides[1];
-        let gap = [gap, gap / 2].into_iter().find(|gap| *gap > 0 && fits(gap))?;
-        Some(Layout::image(shape, Raster { gap, ..raster }, slots))
+        let strides = term.chain.iter().map(super::linear::Linear::strides);
+        let [down, across] = strides.fold(raster.gaps, |gaps, strides| [gaps[0] * strides[0], gaps[1] * strides[1]]);
+        let [down, across] = [down, across].map(usize::next_power_of_two);
+        let fits = |[down, across]: &[usize; 2]| {
+            (1..=raster.sides[0]).contains(&(height * down)) && (1..=raster.sides[1]).contains(&(width * across))
+        };
+        let gaps = [[down, across], [down / 2, across / 2]].into_iter().find(fits)?;
+        Some(Layout::image(shape, Raster { gaps, ..raster }, slots))
     };
     terms.iter().find_map(strided).unwrap_or_else(|| fresh(value, slots))
 }
@@ -150,7 +154,7 @@ fn chosen(value: &Value, all: &[Layout], slots: usize) -> Layout {
 fn fresh(value: &Value, slots: usize) -> Layout {
     match image(&value.shape) {
         Some(shape @ [_, height, width]) => {
-            let raster = Raster { gap: 1, sides: [height.next_power_of_two(), width.next_power_of_two()] };
+            let raster = Raster { gaps: [1, 1], sides: [height.next_power_of_two(), width.next_power_of_two()] };
             Layout::image(shape, raster, slots)
         }
         None => Layout::dense(value.size(), slots),

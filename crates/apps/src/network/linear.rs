@@ -72,6 +72,14 @@ impl Axis {
         Self { size: listed.len(), side, listed, ..Self::whole(0, step) }
     }
 
+    /// Positions of the side from one place to the next; of listed ones in the mean.
+    fn apart(&self) -> usize {
+        match &self.listed[..] {
+            [first, .., last] => (last.abs_diff(*first) / (self.listed.len() - 1)).max(1),
+            _ => self.stride.max(1),
+        }
+    }
+
     /// The element that a place reads, counted from the first.
     fn element(&self, place: usize) -> Option<usize> {
         if let Some(position) = self.listed.get(place) {
@@ -164,11 +172,16 @@ impl Linear {
         }
     }
 
-    /// Pixels of the input from one of the result's to the next, where it is the same in both directions.
-    pub fn stride(&self) -> usize {
+    /// Rows and columns of the input from one of the result's to the next.
+    pub fn strides(&self) -> [usize; 2] {
         match self {
-            Self::Convolution { window, .. } | Self::Mean { window, .. } => window.strides[0].min(window.strides[1]),
-            _ => 1,
+            Self::Convolution { window, .. } | Self::Mean { window, .. } => window.strides,
+            // The greatest of windows is made of views, a tap each.
+            Self::View { axes, .. } => match &axes[..] {
+                [.., rows, columns] => [rows.apart(), columns.apart()],
+                _ => [1, 1],
+            },
+            _ => [1, 1],
         }
     }
 

@@ -6,6 +6,7 @@ use super::{
     layout::Layout,
     linear::{Linear, Tensors, chain_row},
 };
+use crate::memory::Room;
 use limbwise::{
     Result,
     ckks::tensor::{Frame, FrameChoice, MapEntries, PackedMap},
@@ -32,7 +33,7 @@ pub enum Packed {
 
 impl Packed {
     /// The same for so many samples that take turns in the slots.
-    pub fn interleaved(self, count: usize) -> Self {
+    fn interleaved(self, count: usize) -> Self {
         match self {
             Self::Parts(parts) if count > 1 => {
                 let part = |Part { from, to, map }| Part { from, to, map: map.interleaved(count) };
@@ -55,12 +56,17 @@ pub struct Ends<'a> {
     pub units: [Unit; 2],
 }
 
-/// A chain between two layouts.
-pub fn packed(chain: &[Linear], tensors: &Tensors, ends: Ends<'_>) -> Result<Packed> {
+/// A chain between two layouts, so many times side by side; `None` where there is no room for it.
+pub(super) fn packed(
+    chain: &[Linear],
+    tensors: &Tensors,
+    ends: Ends<'_>,
+    (room, count): (&Room, usize),
+) -> Result<Option<Packed>> {
     let Ends { layouts: [input, output], units: [from, to] } = ends;
     let scale = from.half / to.half;
     if let (true, Some(factor)) = (input.same(output), factor(chain)) {
-        return Ok(Packed::Factor(factor * scale));
+        return Ok(Some(Packed::Factor(factor * scale)));
     }
     let layouts = [input, output];
     let frames = Frame::all([input.period, output.period]);
@@ -68,14 +74,25 @@ pub fn packed(chain: &[Linear], tensors: &Tensors, ends: Ends<'_>) -> Result<Pac
         [only] => only,
         _ => {
             let mut choice = FrameChoice::new(frames);
-            each_entry(chain, tensors, layouts, &mut |pair, slots, _| choice.add(pair, slots));
+            for out in 0..output.size() {
+                each_entry(chain, tensors, (layouts, out), &mut |pair, slots, _| choice.add(pair, slots));
+            }
             choice.best()
         }
     };
     let mut entries = MapEntries::new(frame);
-    each_entry(chain, tensors, layouts, &mut |pair, slots, weight| entries.add(pair, slots, weight * scale));
+    let mut taken = 0;
+    for out in 0..output.size() {
+        let tell = &mut |pair: [usize; 2], slots: [usize; 2], weight: f64| entries.add(pair, slots, weight * scale);
+        each_entry(chain, tensors, (layouts, out), tell);
+        let bytes = entries.bytes() * count as u64;
+        if bytes > taken && !room.takes(bytes - taken) {
+            return Ok(None);
+        }
+        taken = bytes;
+    }
     let part = |([from, to], map): ([usize; 2], PackedMap)| Part { from, to, map };
-    Ok(Packed::Parts(entries.maps()?.into_iter().map(part).collect()))
+    Ok(Some(Packed::Parts(entries.maps()?.into_iter().map(part).collect()).interleaved(count)))
 }
 
 /// A chain between the numbers of two values, whatever their layouts.
@@ -118,20 +135,18 @@ fn factor(chain: &[Linear]) -> Option<f64> {
     })
 }
 
-/// Tells all entries: the ciphertexts of input and result, the slots, the weight.
+/// Tells the entries of an output: the ciphertexts of input and result, the slots, the weight.
 fn each_entry(
     chain: &[Linear],
     tensors: &Tensors,
-    [input, output]: [&Layout; 2],
+    ([input, output], out): ([&Layout; 2], usize),
     tell: &mut dyn FnMut([usize; 2], [usize; 2], f64),
 ) {
-    for out in 0..output.size() {
-        let [to, target] = output.at(out);
-        chain_row(chain, tensors, out, &mut |element, weight| {
-            let [from, slot] = input.at(element);
-            tell([from, to], [slot, target], weight);
-        });
-    }
+    let [to, target] = output.at(out);
+    chain_row(chain, tensors, out, &mut |element, weight| {
+        let [from, slot] = input.at(element);
+        tell([from, to], [slot, target], weight);
+    });
 }
 
 #[cfg(test)]
@@ -156,7 +171,9 @@ mod tests {
         let [input, output] = [&layouts[0], &layouts[1]];
         let tensors = [weights];
         let units = [Unit { middle: 0.0, half: 2.0 }, Unit { middle: 0.0, half: 4.0 }];
-        let packed = packed(&chain, &tensors, Ends { layouts: [input, output], units }).unwrap();
+        let ends = Ends { layouts: [input, output], units };
+        let free = Room::of(1 << 30);
+        let packed = packed(&chain, &tensors, ends, (&free, 1)).unwrap().unwrap();
         let x: Vec<f64> = (0..input.size()).map(|i| ((i * 13 % 29) as f64 - 14.0) / 15.0).collect();
         let wanted = apply(&chain, &tensors, &x);
         let mut cts = vec![vec![Complex64::default(); input.period]; input.count];
@@ -164,6 +181,7 @@ mod tests {
             let [ct, slot] = input.at(element);
             cts[ct][slot] = (value / 2.0).into();
         }
+        assert!(super::packed(&chain, &tensors, ends, (&Room::of(8), 1)).unwrap().is_none(), "no room");
         let Packed::Parts(parts) = &packed else { panic!("a map") };
         let mut got = vec![vec![0.0; output.period]; output.count];
         for Part { from, to, map } in parts {

@@ -51,6 +51,10 @@ pub enum NetworkError {
         "a weight of {weight} in units of values, wanted at most {most} where each sample has a slot of its own: take another arrangement of samples (--packing turns)"
     )]
     Weight { weight: f64, most: f64 },
+    #[error(
+        "layer {layer}: the clear maps up to it take more than {:.1} GB, three quarters of the memory that this computer has free: choose fewer samples together (--packing apart), smaller layers, or average pools in the place of greatest ones", *room as f64 / 1e9
+    )]
+    Memory { layer: String, room: u64 },
     #[error("{what}: got {got}, wanted {wanted}")]
     Shape { what: &'static str, got: String, wanted: String },
     #[error(transparent)]

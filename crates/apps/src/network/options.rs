@@ -287,16 +287,25 @@ impl NetworkArgs {
     /// maps rotate and how they are stored is the same question for all.
     fn ways(&self, program: &Planned, arrangements: &[Arrangement], memory: Option<u64>) -> Vec<Way> {
         let keys = key_forms(self.storage.keys, memory);
-        let rotations = self.strategy.map_or(vec![Rotations::DoubleHoisted, Rotations::MultiHop], |name| vec![name]);
         let boot = program.inference().bootstrapping;
+        // Of the network's maps, and of bootstrapping's. Beside bootstrapping's keys those of baby and giant steps weigh little.
+        let rotations = match (self.strategy, boot) {
+            (Some(name), _) => vec![[name; 2]],
+            (None, None) => [Rotations::DoubleHoisted, Rotations::MultiHop].map(|name| [name; 2]).to_vec(),
+            (None, Some(_)) => vec![
+                [Rotations::Bsgs, Rotations::DoubleHoisted],
+                [Rotations::Bsgs, Rotations::MultiHop],
+                [Rotations::MultiHop; 2],
+            ],
+        };
         let few = [PlaintextForm::OnTheFly, PlaintextForm::AtUse];
         let forms = self.storage.forms(if boot.is_some() { &few } else { &PlaintextForm::ALL });
         let mut ways = Vec::new();
         for &form in forms {
-            for &rotations in &rotations {
+            for &[of_maps, rotations] in &rotations {
                 let kept = if form == PlaintextForm::Full { form } else { PlaintextForm::OnTheFly };
                 let plan = boot.map(|plan| BootstrapPlan { rotations, form: kept, halves: HalvesAt::Once, ..plan });
-                let maps = Some((strategy(rotations), form));
+                let maps = Some((strategy(of_maps), form));
                 ways.extend(keys.iter().map(|&keys| Way { maps, bootstrapping: plan, ..Way::of_keys(keys) }));
             }
         }

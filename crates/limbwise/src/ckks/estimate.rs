@@ -28,20 +28,21 @@ impl Promise {
     /// The tightest promise that a batch packed in `slots` slots keeps.
     #[must_use]
     pub fn of(batch: &[impl AsRef<[Complex64]>], slots: usize) -> Self {
-        let mut bounds = Self { magnitude: 0.0, peak: 0.0, real: true };
-        for values in batch {
-            let (mut largest, mut sum) = (0.0, 0.0);
-            for z in values.as_ref() {
-                // No branch: values may be a client's.
-                let square = z.norm_sqr();
-                bounds.real &= z.im == 0.0;
-                largest = f64::max(largest, square);
-                sum += square;
-            }
-            bounds.peak = bounds.peak.max(largest.sqrt());
-            bounds.magnitude = bounds.magnitude.max((sum / to_f64(slots as u64)).sqrt());
+        let all = batch.iter().map(|values| Self::of_numbers(values.as_ref().iter().copied(), slots));
+        all.fold(Self { magnitude: 0.0, peak: 0.0, real: true }, Self::or_wider)
+    }
+
+    /// [`Self::of`] for one vector.
+    pub(crate) fn of_numbers(values: impl Iterator<Item = Complex64>, slots: usize) -> Self {
+        let (mut largest, mut sum, mut real) = (0.0, 0.0, true);
+        for z in values {
+            // No branch: values may be a client's.
+            let square = z.norm_sqr();
+            real &= z.im == 0.0;
+            largest = f64::max(largest, square);
+            sum += square;
         }
-        bounds
+        Self { magnitude: (sum / to_f64(slots as u64)).sqrt(), peak: largest.sqrt(), real }
     }
 
     /// Rounds sizes up to eighths of a power of two: hides the exact size of the values it was measured from, and

@@ -216,7 +216,7 @@ impl Scheme for Ckks {
     fn clear_model_bytes(model: &Maps<'_>) -> u64 {
         let maps: Vec<&Diagonals> = model.maps.iter().map(|(diagonals, _)| *diagonals).collect();
         let apart = |&(at, map): &(usize, &&Diagonals)| !maps[..at].iter().any(|before| before.shares(map));
-        let bytes = |(_, map): (usize, &&Diagonals)| (size_of::<Complex64>() * map.count() * map.slots()) as u64;
+        let bytes = |(_, map): (usize, &&Diagonals)| map.bytes();
         maps.iter().enumerate().filter(apart).map(bytes).sum()
     }
 

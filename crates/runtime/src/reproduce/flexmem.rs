@@ -401,7 +401,8 @@ fn chips(machine: &Spec, programs: &Programs) -> Result<Experiment> {
     let mut rows = Vec::new();
     let mut about = "operations on polynomials go where they are done first, in one DIMM or in all".to_owned();
     for (chips, dimms) in [("1", "1"), ("2", "1"), ("4", "1"), ("8", "2"), ("16", "4")] {
-        let setting = format!("{chips} chips in {dimms} DIMMs");
+        let many = |count: &str, what: &str| format!("{count} {what}{}", if count == "1" { "" } else { "s" });
+        let setting = format!("{} in {}", many(chips, "chip"), many(dimms, "DIMM"));
         match both(machine, programs, &[("dimms", dimms), ("chips", chips)]) {
             Ok(values) => rows.push(Setting { setting, values }),
             Err(MachineError::Value { key, wanted, .. }) if key == "system.chips" => {

@@ -101,7 +101,7 @@ fn flexmems_experiments_hang_together() {
         assert!(times.last() < times.first(), "{name}: {times:?}");
     }
     assert_eq!(table("chips").rows.len(), 4, "one chip has no room for a bootstrapping's keys");
-    assert!(table("chips").about.contains("1 chips in 1 DIMMs: more chips"));
+    assert!(table("chips").about.contains("1 chip in 1 DIMM: more chips"));
     verdicts_hold(FLEXMEM.rows.clone());
     assert_one_row_a_claim(FLEXMEM.clone());
 }

@@ -38,8 +38,8 @@ const MOST: usize = 1 << 24;
 /// Elements of all constants that are computed, and products with weights of one operator.
 const MOST_COMPUTED: usize = 1 << 27;
 const MOST_PRODUCTS: u64 = 1 << 32;
-/// Products with weights up to which maps are joined to one; more are cheaper one after another.
-const JOINED: u64 = 1 << 25;
+/// Products with weights that are joined whatever they would be one after another: a level is worth more.
+const FEW: u64 = 1 << 22;
 const MOST_EXPRESSION: usize = 64;
 
 impl Tensor {
@@ -221,11 +221,14 @@ impl Builder {
         }
         let (mut terms, mut bias) = self.sum(tensor)?;
         let chained = |term: &Term| [&term.chain[..], std::slice::from_ref(&map)].concat();
-        let large = |term: &Term| {
-            let chain = &term.chain;
-            !chain.is_empty() && (chain.len() >= 64 || entries(&chained(term), outputs) > JOINED)
-        };
-        if terms.iter().any(large) {
+        // Maps are joined to one where that is not more than twice as many products. A map of a sum that is not made before
+        // is one for each of its terms.
+        let joined: u64 = terms.iter().map(|term| entries(&chained(term), outputs)).fold(0, u64::saturating_add);
+        let apart = entries(std::slice::from_ref(&map), outputs)
+            + terms.iter().map(|term| entries(&term.chain, tensor.size())).sum::<u64>();
+        let long = terms.iter().any(|term| term.chain.len() >= 64);
+        let made = terms.iter().all(|term| term.chain.is_empty()) && terms.len() <= 1;
+        if !made && (long || (joined > FEW && joined > 2 * apart)) {
             let of = self.value(tensor)?;
             (terms, bias) = (vec![Term { of, chain: Vec::new() }], None);
         }

@@ -5,7 +5,7 @@ use super::{
     composed::{Ready, inside, known, noiseless},
 };
 use crate::{
-    ckks::{Auto, Ciphertext, chebyshev::depth},
+    ckks::{Auto, Ciphertext, Series, chebyshev::depth},
     error::{FunctionError, Result},
 };
 use limbwise_device::Device;
@@ -53,6 +53,12 @@ impl Smooth {
         let squares: f64 = (0..POINTS).map(|i| ((at(i + 1) - at(i)) / step).powi(2)).sum();
         // Between the points a smooth function does not go further than its error.
         Self { name, peak: peak + fit.error, slope: (squares / f64::from(POINTS)).sqrt(), fit }
+    }
+
+    /// A polynomial on [−1, 1] that is there already; its error is what it is fitted with elsewhere.
+    #[must_use]
+    pub fn of_series(name: &'static str, series: Series) -> Self {
+        Self::of(name, Fit { series, error: 0.0 })
     }
 
     /// `exp(x)` with at most this absolute error.

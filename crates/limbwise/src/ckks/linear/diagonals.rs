@@ -23,7 +23,83 @@ pub struct Diagonals {
 }
 
 /// Diagonals in the order of their indices.
-type Numbers = Arc<Vec<Vec<Complex64>>>;
+type Numbers = Arc<Vec<Row>>;
+
+/// The numbers of a diagonal. A network's are real, and gigabytes: those take half the room.
+#[derive(Clone, Debug, PartialEq)]
+enum Row {
+    Real(Vec<f64>),
+    Complex(Vec<Complex64>),
+}
+
+impl Row {
+    fn of(values: Vec<Complex64>) -> Self {
+        let real = values.iter().all(|z| z.im == 0.0);
+        if real { Self::Real(values.into_iter().map(|z| z.re).collect()) } else { Self::Complex(values) }
+    }
+
+    fn len(&self) -> usize {
+        match self {
+            Self::Real(values) => values.len(),
+            Self::Complex(values) => values.len(),
+        }
+    }
+
+    #[inline]
+    fn at(&self, slot: usize) -> Complex64 {
+        match self {
+            Self::Real(values) => values[slot].into(),
+            Self::Complex(values) => values[slot],
+        }
+    }
+
+    fn each(&self) -> impl Iterator<Item = Complex64> {
+        (0..self.len()).map(|slot| self.at(slot))
+    }
+
+    /// Zeros up to so many slots.
+    fn padded(self, slots: usize) -> Self {
+        match self {
+            Self::Real(mut values) => {
+                values.resize(slots, 0.0);
+                Self::Real(values)
+            }
+            Self::Complex(mut values) => {
+                values.resize(slots, Complex64::default());
+                Self::Complex(values)
+            }
+        }
+    }
+
+    fn scale(&mut self, factor: f64) {
+        match self {
+            Self::Real(values) => values.iter_mut().for_each(|x| *x *= factor),
+            Self::Complex(values) => values.iter_mut().for_each(|z| *z *= factor),
+        }
+    }
+
+    /// Rotated to the left.
+    fn rotated(&self, by: usize) -> Self {
+        match self {
+            Self::Real(values) => Self::Real([&values[by..], &values[..by]].concat()),
+            Self::Complex(values) => Self::Complex([&values[by..], &values[..by]].concat()),
+        }
+    }
+
+    /// Each number so often.
+    fn repeated(&self, count: usize) -> Self {
+        let places = |len: usize| (0..len).flat_map(move |slot| std::iter::repeat_n(slot, count));
+        match self {
+            Self::Real(values) => Self::Real(places(values.len()).map(|slot| values[slot]).collect()),
+            Self::Complex(values) => Self::Complex(places(values.len()).map(|slot| values[slot]).collect()),
+        }
+    }
+
+    fn bytes(&self) -> u64 {
+        let each = if matches!(self, Self::Real(_)) { size_of::<f64>() } else { size_of::<Complex64>() };
+        (self.len() * each) as u64
+    }
+}
 
 /// A function that computes the entries on first use.
 pub(crate) type MakeNumbers = Arc<dyn Fn() -> Diagonals + Send + Sync>;
@@ -70,23 +146,38 @@ impl Diagonals {
     /// [`EncodeError`] for a slot count that is no power of two up to 2^16, too many values, or a value that is not
     /// finite.
     pub fn new(slots: usize, diagonals: impl IntoIterator<Item = (i64, Vec<Complex64>)>) -> Result<Self> {
+        Self::of_rows(slots, diagonals.into_iter().map(|(index, values)| (index, Row::of(values))))
+    }
+
+    /// [`Self::new`] for real diagonals.
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub fn real(slots: usize, diagonals: impl IntoIterator<Item = (i64, Vec<f64>)>) -> Result<Self> {
+        Self::of_rows(slots, diagonals.into_iter().map(|(index, values)| (index, Row::Real(values))))
+    }
+
+    fn of_rows(slots: usize, diagonals: impl Iterator<Item = (i64, Row)>) -> Result<Self> {
         if !slots.is_power_of_two() || slots > MOST_SLOTS {
             return Err(EncodeError::Slots(slots, MOST_SLOTS).into());
         }
         let mut by_index = BTreeMap::new();
-        for (index, mut values) in diagonals {
+        for (index, values) in diagonals {
             if values.len() > slots {
                 return Err(EncodeError::TooMany { got: values.len(), slots }.into());
             }
-            if let Some(at) = values.iter().position(|z| !z.is_finite()) {
-                return Err(EncodeError::NotFinite { index: at, value: values[at].to_string() }.into());
+            if let Some(at) = values.each().position(|z| !z.is_finite()) {
+                return Err(EncodeError::NotFinite { index: at, value: values.at(at).to_string() }.into());
             }
-            values.resize(slots, Complex64::default());
+            let values = values.padded(slots);
             match by_index.entry(modulo(index, slots)) {
                 Entry::Vacant(place) => {
                     place.insert(values);
                 }
-                Entry::Occupied(mut sum) => sum.get_mut().iter_mut().zip(&values).for_each(|(s, v)| *s += v),
+                Entry::Occupied(mut sum) => {
+                    let both = sum.get().each().zip(values.each()).map(|(a, b)| a + b).collect();
+                    sum.insert(Row::of(both));
+                }
             }
         }
         let map = Self::without_zeros(slots, by_index);
@@ -94,15 +185,15 @@ impl Diagonals {
         Ok(map)
     }
 
-    fn without_zeros(slots: usize, mut by_index: BTreeMap<usize, Vec<Complex64>>) -> Self {
-        by_index.retain(|_, values| values.iter().any(|z| *z != Complex64::default()));
+    fn without_zeros(slots: usize, mut by_index: BTreeMap<usize, Row>) -> Self {
+        by_index.retain(|_, values| values.each().any(|z| z != Complex64::default()));
         if by_index.is_empty() {
-            by_index.insert(0, vec![Complex64::default(); slots]);
+            by_index.insert(0, Row::Real(vec![0.0; slots]));
         }
         Self::of(slots, by_index)
     }
 
-    fn of(slots: usize, by_index: BTreeMap<usize, Vec<Complex64>>) -> Self {
+    fn of(slots: usize, by_index: BTreeMap<usize, Row>) -> Self {
         let (indices, numbers) = by_index.into_iter().unzip();
         let numbers = OnceLock::from(Arc::new(numbers));
         Self {
@@ -140,7 +231,7 @@ impl Diagonals {
     }
 
     fn sizes(&self) -> &Vec<Promise> {
-        let of = |values| Promise::of(std::slice::from_ref(values), self.slots);
+        let of = |values: &Row| Promise::of_numbers(values.each(), self.slots);
         self.inner.sizes.get_or_init(|| self.numbers().iter().map(of).collect())
     }
 
@@ -156,7 +247,7 @@ impl Diagonals {
     }
 
     /// Diagonals with their indices in ascending order.
-    fn iter(&self) -> impl Iterator<Item = (usize, &Vec<Complex64>)> {
+    fn iter(&self) -> impl Iterator<Item = (usize, &Row)> {
         self.indices().zip(self.numbers().iter())
     }
 
@@ -201,9 +292,15 @@ impl Diagonals {
         self.inner.indices.iter().copied()
     }
 
-    /// The diagonal at an index.
-    pub(super) fn values(&self, index: usize) -> &Vec<Complex64> {
+    fn row(&self, index: usize) -> &Row {
         &self.numbers()[self.place(index)]
+    }
+
+    /// Bytes of the numbers in memory. Of numbers that are not there yet the least: half of what complex ones take.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        let least = (size_of::<f64>() * self.count() * self.slots) as u64;
+        self.inner.numbers.get().map_or(least, |rows| rows.iter().map(Row::bytes).sum())
     }
 
     /// The size of the diagonal at an index.
@@ -213,8 +310,8 @@ impl Diagonals {
 
     /// The diagonal at an index, rotated to the left by `steps`.
     pub(super) fn rotated(&self, index: usize, steps: i64) -> Vec<Complex64> {
-        let (before, after) = self.values(index).split_at(modulo(steps, self.slots));
-        [after, before].concat()
+        let (row, by) = (self.row(index), modulo(steps, self.slots));
+        (by..self.slots).chain(0..by).map(|slot| row.at(slot)).collect()
     }
 
     /// The map of a rotated input, `x → M·rotate(x, steps)`: lets one map do the rotation that the previous one left.
@@ -229,7 +326,7 @@ impl Diagonals {
     #[must_use]
     pub fn before_rotation(&self, steps: i64) -> Self {
         let (slots, by) = (self.slots, modulo(steps, self.slots));
-        Self::of(slots, self.indices().map(|d| ((d + by) % slots, self.rotated(d, steps))).collect())
+        Self::of(slots, self.iter().map(|(d, row)| ((d + by) % slots, row.rotated(by))).collect())
     }
 
     /// The composition `x → self·(first·x)`.
@@ -241,18 +338,20 @@ impl Diagonals {
         assert_eq!(self.slots, first.slots, "maps on one number of slots");
         let slots = self.slots;
         let mut by_index: BTreeMap<usize, Vec<Complex64>> = BTreeMap::new();
+        let rights: Vec<(usize, Vec<Complex64>)> = first.iter().map(|(j, row)| (j, row.each().collect())).collect();
         for (i, left) in self.iter() {
-            for (j, right) in first.iter() {
-                let sum = by_index.entry((i + j) % slots).or_insert_with(|| vec![Complex64::default(); slots]);
+            let left: Vec<Complex64> = left.each().collect();
+            for (j, right) in &rights {
+                let sum = by_index.entry((i + *j) % slots).or_insert_with(|| vec![Complex64::default(); slots]);
                 let moved = right[i..].iter().chain(&right[..i]);
                 // Part by part: the operators of complex numbers are calls, of another crate, and this is a sum of millions.
-                for ((s, l), r) in sum.iter_mut().zip(left).zip(moved) {
+                for ((s, l), r) in sum.iter_mut().zip(&left).zip(moved) {
                     s.re += l.re * r.re - l.im * r.im;
                     s.im += l.re * r.im + l.im * r.re;
                 }
             }
         }
-        Self::without_zeros(slots, by_index)
+        Self::without_zeros(slots, by_index.into_iter().map(|(d, sum)| (d, Row::of(sum))).collect())
     }
 
     /// The first index of its progression, in (−n/2, n/2]; used by the strategies with baby steps.
@@ -266,7 +365,7 @@ impl Diagonals {
     pub fn scaled(self, factor: f64) -> Self {
         let (slots, indices, mut numbers) = (self.slots, self.inner.indices.clone(), self.numbers().clone());
         drop(self); // what nobody else holds is scaled where it is
-        Arc::make_mut(&mut numbers).iter_mut().flatten().for_each(|z| *z *= factor);
+        Arc::make_mut(&mut numbers).iter_mut().for_each(|row| row.scale(factor));
         let (numbers, sizes, norm) = (OnceLock::from(numbers), OnceLock::new(), OnceLock::new());
         let strategies = Mutex::default();
         Self { slots, inner: Arc::new(Inner { indices, numbers, later: None, sizes, norm, strategies }) }
@@ -275,7 +374,7 @@ impl Diagonals {
     /// Root mean square of the output for independent inputs of size 1: the Frobenius norm over √n.
     #[must_use]
     pub fn norm(&self) -> f64 {
-        let entries = || self.numbers().iter().flatten().map(Complex64::norm_sqr);
+        let entries = || self.numbers().iter().flat_map(Row::each).map(|z| z.norm_sqr());
         *self.inner.norm.get_or_init(|| (entries().sum::<f64>() / limbwise_math::rns::to_f64(self.slots as u64)).sqrt())
     }
 
@@ -286,8 +385,7 @@ impl Diagonals {
         if count == 1 {
             return self.clone();
         }
-        let each = |v: &Vec<Complex64>| v.iter().flat_map(|&z| std::iter::repeat_n(z, count)).collect();
-        Self::of(count * self.slots, self.iter().map(|(d, v)| (count * d, each(v))).collect())
+        Self::of(count * self.slots, self.iter().map(|(d, row)| (count * d, row.repeated(count))).collect())
     }
 
     /// The map from a repeated x to (f₀·M·x, f₁·M·x, …) on as many times the slots as there are factors, a power of two.
@@ -297,15 +395,15 @@ impl Diagonals {
     pub fn beside(&self, factors: &[Complex64]) -> Self {
         let slots = factors.len() * self.slots;
         let index = |d: usize| if 2 * d > self.slots { d + slots - self.slots } else { d };
-        let blocks = |v: &Vec<Complex64>| factors.iter().flat_map(|f| v.iter().map(move |z| f * z)).collect();
-        Self::of(slots, self.iter().map(|(d, v)| (index(d), blocks(v))).collect())
+        let blocks = |row: &Row| Row::of(factors.iter().flat_map(|f| row.each().map(move |z| f * z)).collect());
+        Self::of(slots, self.iter().map(|(d, row)| (index(d), blocks(row))).collect())
     }
 
     /// Applies the map in the clear; a shorter vector is padded with zeros.
     #[must_use]
     pub fn apply(&self, x: &[Complex64]) -> Vec<Complex64> {
         let at = |j: usize| x.get(j % self.slots).copied().unwrap_or_default();
-        (0..self.slots).map(|j| self.iter().map(|(d, v)| v[j] * at(j + d)).sum()).collect()
+        (0..self.slots).map(|j| self.iter().map(|(d, row)| row.at(j) * at(j + d)).sum()).collect()
     }
 }
 

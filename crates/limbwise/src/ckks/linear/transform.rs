@@ -112,7 +112,7 @@ impl<D: Device> LinearTransform<D> {
                 let size = diagonals.size(diagonal);
                 let estimate = match size.magnitude.is_finite() {
                     true => encoder.bounded(size, packing)?,
-                    false => encoder.estimate(std::slice::from_ref(diagonals.values(diagonal)), packing)?,
+                    false => encoder.estimate(&[diagonals.rotated(diagonal, 0)], packing)?,
                 };
                 let stored = make(&|| diagonals.rotated(diagonal, turn), packing)?;
                 Ok(Encoded { stored: stored.unwrap_or(Stored::Clear { diagonal, turn }), estimate })

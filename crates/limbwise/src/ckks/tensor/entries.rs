@@ -7,7 +7,6 @@
 
 use super::packed_map::{Fold, PackedMap};
 use crate::{ckks::Diagonals, error::Result};
-use num_complex::Complex64;
 use std::collections::BTreeMap;
 
 /// How a map lies in its slots. All numbers are powers of two.
@@ -145,8 +144,10 @@ impl Sums {
         Self { values, first }
     }
 
-    fn into_slots(self) -> Vec<Complex64> {
-        self.values[self.first..].iter().map(|&sum| sum.into()).collect()
+    fn into_slots(mut self) -> Vec<f64> {
+        self.values.drain(..self.first);
+        self.values.shrink_to_fit();
+        self.values
     }
 }
 
@@ -159,18 +160,25 @@ pub struct MapEntries {
     pairs: Vec<([usize; 2], Found)>,
     /// The place of the last entry's pair: most entries have that of the one before.
     last: usize,
+    diagonals: usize,
 }
 
 impl MapEntries {
     /// No entry yet.
     #[must_use]
     pub fn new(frame: Frame) -> Self {
-        Self { frame, places: BTreeMap::new(), pairs: Vec::new(), last: 0 }
+        Self { frame, places: BTreeMap::new(), pairs: Vec::new(), last: 0, diagonals: 0 }
+    }
+
+    /// Bytes of the numbers so far.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        (self.diagonals * self.frame.slots * size_of::<f64>()) as u64
     }
 
     /// Adds to the entry between a pair of ciphertexts, from slot i to slot t.
     pub fn add(&mut self, pair: [usize; 2], [i, t]: [usize; 2], weight: f64) {
-        let Self { frame, places, pairs, last } = self;
+        let Self { frame, places, pairs, last, diagonals } = self;
         if pairs.get(*last).is_none_or(|(other, _)| *other != pair) {
             *last = *places.entry(pair).or_insert(pairs.len());
             if *last == pairs.len() {
@@ -178,10 +186,12 @@ impl MapEntries {
             }
         }
         let found = &mut pairs[*last].1;
+        let before = found.list.len();
         for target in frame.targets(t) {
             let [diagonal, slot] = frame.entry(i, target);
             found.add(diagonal, slot, weight);
         }
+        *diagonals += found.list.len() - before;
     }
 
     /// The maps of all pairs that have an entry, by the ciphertexts of operand and result, in their order.
@@ -193,7 +203,7 @@ impl MapEntries {
         pairs.sort_unstable_by_key(|(pair, _)| *pair);
         let map = |(pair, found): ([usize; 2], Found)| {
             let diagonals =
-                Diagonals::new(slots, found.list.into_iter().map(|(d, sums)| (d as i64, sums.into_slots())))?;
+                Diagonals::real(slots, found.list.into_iter().map(|(d, sums)| (d as i64, sums.into_slots())))?;
             let fold = Fold { stride: slots / folds, count: folds };
             Ok((pair, PackedMap { diagonals, fold, bias: Vec::new() }))
         };
