@@ -20,12 +20,18 @@ pub fn field(file: &str, name: &str) -> Option<u64> {
 #[derive(Debug)]
 pub(crate) struct Room {
     pub(crate) bytes: u64,
+    /// Bytes of one thing that are kept. More are made again when they are used.
+    pub(crate) kept: u64,
     taken: AtomicU64,
 }
 
+/// Clear numbers of a linear operation that are kept: to make them again takes a hundredth of their use, and those of a
+/// network of twenty layers together are gigabytes.
+const KEPT: u64 = 1 << 26;
+
 impl Room {
     pub(crate) fn of(bytes: u64) -> Self {
-        Self { bytes, taken: AtomicU64::new(0) }
+        Self { bytes, kept: KEPT, taken: AtomicU64::new(0) }
     }
 
     /// Three quarters of what the system can still provide: the rest is for other programs, and what else this one makes.
@@ -38,6 +44,11 @@ impl Room {
         let before = self.taken.fetch_add(bytes, Ordering::Relaxed);
         before.saturating_add(bytes) <= self.bytes
     }
+
+    /// Takes back what is no longer needed.
+    pub(crate) fn gives(&self, bytes: u64) {
+        self.taken.fetch_sub(bytes, Ordering::Relaxed);
+    }
 }
 
 #[cfg(test)]
@@ -48,6 +59,8 @@ mod tests {
     fn room_is_given_once() {
         let room = Room::of(10);
         assert!(room.takes(4) && room.takes(6) && !room.takes(1));
+        room.gives(2);
+        assert!(room.takes(1) && !room.takes(1));
         assert!(available_bytes().is_none_or(|bytes| bytes > 1 << 20));
         assert_eq!(field("/proc/meminfo", "NoSuchField:"), None);
     }

@@ -223,6 +223,11 @@ pub trait Program {
         0
     }
 
+    /// Bytes of clear numbers that are made where they are used and let go then, the most at a time.
+    fn transient_bytes(&self) -> u64 {
+        0
+    }
+
     /// The same program evaluated in another way, where it has several.
     fn in_way(&self, _way: Way) -> Self
     where

@@ -473,6 +473,10 @@ macro_rules! workloads {
                     match self { $(Self::$variant(program) => program.least_bytes(),)+ }
                 }
 
+                fn transient_bytes(&self) -> u64 {
+                    match self { $(Self::$variant(program) => program.transient_bytes(),)+ }
+                }
+
                 fn in_way(&self, way: Way) -> Self {
                     match self { $(Self::$variant(program) => Self::$variant(program.in_way(way)),)+ }
                 }

@@ -140,7 +140,7 @@ impl<'p, P: Program<Scheme: ClientScheme>> Forms<'p, P> {
             rotations: *rotations,
             input_bytes,
             session_peak_bytes,
-            host_bytes: result_bytes + host_bytes + published + graph.bytes(),
+            host_bytes: result_bytes + host_bytes + program.transient_bytes() + published + graph.bytes(),
             footprint: footprint.clone(),
         })
     }

@@ -141,11 +141,12 @@ impl<D: Device> Course<'_, '_, D> {
                     }
                 }
                 Packed::Parts(parts) => {
-                    for Part { from, to, map } in parts {
+                    for Part { from, to, map } in &parts.list {
                         let x = operand[*from].clone().with_slots(map.diagonals.slots());
                         add(*to, map.apply(auto, &self.maps[next], &x)?)?;
                         next += 1;
                     }
+                    parts.forget();
                 }
                 Packed::Matrix(matrix) => {
                     let x = auto.scale_to(&operand[0], 1.0, level + 1)?;

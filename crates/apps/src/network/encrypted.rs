@@ -278,14 +278,14 @@ impl Planned {
 pub(super) fn parts(step: &Step) -> impl Iterator<Item = &Part> {
     let terms = if let Step::Affine { terms, .. } = step { &terms[..] } else { &[] };
     terms.iter().flat_map(|(_, packed)| match packed {
-        Packed::Parts(parts) => &parts[..],
+        Packed::Parts(parts) => &parts.list[..],
         Packed::Factor(_) | Packed::Matrix(_) => &[],
     })
 }
 
 /// A sum of linear maps with its bias, before it is on slots.
 struct Affine<'a> {
-    network: &'a Network,
+    network: &'a Arc<Network>,
     terms: &'a [Term],
     /// The list of the bias.
     constant: Option<usize>,
@@ -320,7 +320,7 @@ impl Affine<'_> {
         let term = |term: &Term| {
             let ends =
                 Ends { layouts: [&self.layouts[term.of], layout], units: [self.units[term.of], self.units[self.at]] };
-            let packed = packed(&term.chain, &self.network.weights, ends, (self.room, count))?;
+            let packed = packed(&term.chain, self.network, ends, (self.room, count))?;
             let none = || {
                 let layer = self.network.skeleton.values[self.at].name.clone();
                 NetworkError::Memory { layer, room: self.room.bytes }
@@ -448,6 +448,14 @@ impl Program for Planned {
             of(at) + operands
         };
         self.made.steps.iter().enumerate().map(bytes).max().unwrap_or(0)
+    }
+
+    fn transient_bytes(&self) -> u64 {
+        let of = |step: &Step| match step {
+            Step::Affine { terms, .. } => terms.iter().map(|(_, packed)| packed.transient_bytes()).sum(),
+            _ => 0,
+        };
+        self.made.steps.iter().map(of).max().unwrap_or(0)
     }
 
     fn in_way(&self, way: Way) -> Self {

@@ -1,7 +1,7 @@
 //! Linear parts of values: as diagonals, from any layout to any other, or as matrices where a number is a ciphertext.
 
 use super::{
-    NetworkError,
+    Network, NetworkError,
     activation::Unit,
     layout::Layout,
     linear::{Linear, Tensors, chain_row},
@@ -9,9 +9,13 @@ use super::{
 use crate::memory::Room;
 use limbwise::{
     Result,
-    ckks::tensor::{Frame, FrameChoice, MapEntries, PackedMap},
+    ckks::{
+        Diagonals,
+        tensor::{Frame, FrameChoice, MapEntries, PackedMap},
+    },
 };
 use limbwise_device::IntegerMatrix;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// From a ciphertext of the input to one of the result.
 #[derive(Clone, Debug)]
@@ -21,26 +25,92 @@ pub struct Part {
     pub map: PackedMap,
 }
 
-/// What a term of a value is on slots.
+/// The maps of a term.
+#[derive(Clone, Debug)]
+pub struct Parts {
+    pub list: Vec<Part>,
+    /// What large ones are made of again each time they are used.
+    source: Option<Arc<Source>>,
+}
+
+/// What a term is on slots.
 #[derive(Clone, Debug)]
 pub enum Packed {
     /// Every slot times a factor.
     Factor(f64),
-    Parts(Vec<Part>),
+    Parts(Parts),
     /// Of ciphertexts with a number each, weights in parts of [`WEIGHT_UNIT`].
     Matrix(IntegerMatrix),
 }
 
 impl Packed {
-    /// The same for so many samples that take turns in the slots.
-    fn interleaved(self, count: usize) -> Self {
-        match self {
-            Self::Parts(parts) if count > 1 => {
-                let part = |Part { from, to, map }| Part { from, to, map: map.interleaved(count) };
-                Self::Parts(parts.into_iter().map(part).collect())
-            }
-            other => other,
+    /// Bytes of clear numbers that are there while the term is evaluated, beside those that are kept.
+    pub fn transient_bytes(&self) -> u64 {
+        if let Self::Parts(Parts { source: Some(source), .. }) = self { source.bytes } else { 0 }
+    }
+}
+
+impl Parts {
+    /// Lets go what was made for a use.
+    pub fn forget(&self) {
+        if let Some(source) = &self.source {
+            self.list.iter().for_each(|part| part.map.diagonals.forget());
+            source.made().clear();
         }
+    }
+}
+
+/// Maps between the ciphertexts of two values, by these.
+type Maps = Vec<([usize; 2], PackedMap)>;
+
+/// What the maps of a term are made of.
+#[derive(Debug)]
+struct Source {
+    chain: Vec<Linear>,
+    network: Arc<Network>,
+    layouts: [Layout; 2],
+    factor: f64,
+    frame: Frame,
+    /// Samples that take turns.
+    count: usize,
+    bytes: u64,
+    /// Maps that were made with another and have not been asked for: a use asks for each of a term once.
+    made: Mutex<Vec<Option<Diagonals>>>,
+}
+
+impl Source {
+    /// All maps; `None` where there is no room for them.
+    fn maps(&self, room: &Room) -> Result<Option<Maps>> {
+        let (mut entries, mut taken) = (MapEntries::new(self.frame), 0);
+        let layouts = [&self.layouts[0], &self.layouts[1]];
+        for out in 0..self.layouts[1].size() {
+            let tell = &mut |pair: [usize; 2], slots: [usize; 2], w: f64| entries.add(pair, slots, w * self.factor);
+            each_entry(&self.chain, &self.network.weights, (layouts, out), tell);
+            let bytes = entries.bytes() * self.count as u64;
+            if bytes > taken && !room.takes(bytes - taken) {
+                return Ok(None);
+            }
+            taken = bytes;
+        }
+        let turns = |(pair, map): ([usize; 2], PackedMap)| {
+            (pair, if self.count > 1 { map.interleaved(self.count) } else { map })
+        };
+        Ok(Some(entries.maps()?.into_iter().map(turns).collect()))
+    }
+
+    fn made(&self) -> MutexGuard<'_, Vec<Option<Diagonals>>> {
+        self.made.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// One of the maps, made with all others unless it was.
+    fn diagonals(&self, at: usize) -> Diagonals {
+        let mut made = self.made();
+        if let Some(diagonals) = made.get_mut(at).and_then(Option::take) {
+            return diagonals;
+        }
+        let maps = self.maps(&Room::of(u64::MAX)).expect("they were made before").expect("there is room");
+        *made = maps.into_iter().map(|(_, map)| Some(map.diagonals)).collect();
+        made[at].take().expect("made now")
     }
 }
 
@@ -59,7 +129,7 @@ pub struct Ends<'a> {
 /// A chain between two layouts, so many times side by side; `None` where there is no room for it.
 pub(super) fn packed(
     chain: &[Linear],
-    tensors: &Tensors,
+    network: &Arc<Network>,
     ends: Ends<'_>,
     (room, count): (&Room, usize),
 ) -> Result<Option<Packed>> {
@@ -68,31 +138,35 @@ pub(super) fn packed(
     if let (true, Some(factor)) = (input.same(output), factor(chain)) {
         return Ok(Some(Packed::Factor(factor * scale)));
     }
-    let layouts = [input, output];
     let frames = Frame::all([input.period, output.period]);
     let frame = match frames[..] {
         [only] => only,
         _ => {
             let mut choice = FrameChoice::new(frames);
             for out in 0..output.size() {
-                each_entry(chain, tensors, (layouts, out), &mut |pair, slots, _| choice.add(pair, slots));
+                let tell = &mut |pair: [usize; 2], slots: [usize; 2], _| choice.add(pair, slots);
+                each_entry(chain, &network.weights, ([input, output], out), tell);
             }
             choice.best()
         }
     };
-    let mut entries = MapEntries::new(frame);
-    let mut taken = 0;
-    for out in 0..output.size() {
-        let tell = &mut |pair: [usize; 2], slots: [usize; 2], weight: f64| entries.add(pair, slots, weight * scale);
-        each_entry(chain, tensors, (layouts, out), tell);
-        let bytes = entries.bytes() * count as u64;
-        if bytes > taken && !room.takes(bytes - taken) {
-            return Ok(None);
-        }
-        taken = bytes;
-    }
+    let layouts = [input.clone(), output.clone()];
+    let (chain, network, made) = (chain.to_vec(), network.clone(), Mutex::default());
+    let mut source = Source { chain, network, layouts, factor: scale, frame, count, bytes: 0, made };
+    let Some(maps) = source.maps(room)? else { return Ok(None) };
+    source.bytes = maps.iter().map(|(_, map)| map.diagonals.bytes()).sum();
     let part = |([from, to], map): ([usize; 2], PackedMap)| Part { from, to, map };
-    Ok(Some(Packed::Parts(entries.maps()?.into_iter().map(part).collect()).interleaved(count)))
+    if source.bytes <= room.kept {
+        return Ok(Some(Packed::Parts(Parts { list: maps.into_iter().map(part).collect(), source: None })));
+    }
+    room.gives(source.bytes);
+    let source = Arc::new(source);
+    let again = |(at, (pair, map)): (usize, ([usize; 2], PackedMap))| {
+        let own = source.clone();
+        part((pair, PackedMap { diagonals: map.diagonals.made_at_use(move || own.diagonals(at)), ..map }))
+    };
+    let list = maps.into_iter().enumerate().map(again).collect();
+    Ok(Some(Packed::Parts(Parts { list, source: Some(source) })))
 }
 
 /// A chain between the numbers of two values, whatever their layouts.
@@ -169,22 +243,36 @@ mod tests {
         skeleton.check().unwrap();
         let layouts = layouts(&skeleton, slots);
         let [input, output] = [&layouts[0], &layouts[1]];
-        let tensors = [weights];
+        let network = Arc::new(Network::new(skeleton, vec![weights]).unwrap());
+        let tensors = &network.weights;
         let units = [Unit { middle: 0.0, half: 2.0 }, Unit { middle: 0.0, half: 4.0 }];
         let ends = Ends { layouts: [input, output], units };
-        let free = Room::of(1 << 30);
-        let packed = packed(&chain, &tensors, ends, (&free, 1)).unwrap().unwrap();
+        let made = |room: &Room| packed(&chain, &network, ends, (room, 1)).unwrap();
+        let packed = made(&Room::of(1 << 30)).unwrap();
         let x: Vec<f64> = (0..input.size()).map(|i| ((i * 13 % 29) as f64 - 14.0) / 15.0).collect();
-        let wanted = apply(&chain, &tensors, &x);
+        let wanted = apply(&chain, tensors, &x);
         let mut cts = vec![vec![Complex64::default(); input.period]; input.count];
         for (element, value) in x.iter().enumerate() {
             let [ct, slot] = input.at(element);
             cts[ct][slot] = (value / 2.0).into();
         }
-        assert!(super::packed(&chain, &tensors, ends, (&Room::of(8), 1)).unwrap().is_none(), "no room");
+        assert!(made(&Room::of(8)).is_none(), "no room");
         let Packed::Parts(parts) = &packed else { panic!("a map") };
+        // What is made at its use, again and again, is the same, and nothing of it is left in between.
+        let mut keeping_nothing = Room::of(1 << 30);
+        keeping_nothing.kept = 0;
+        let at_use = made(&keeping_nothing).unwrap();
+        let Packed::Parts(again) = &at_use else { panic!("a map") };
+        assert_eq!((packed.transient_bytes(), at_use.transient_bytes()), (0, held(parts)));
+        assert_eq!(held(again), 0);
+        for _ in 0..2 {
+            assert!(again.list.iter().zip(&parts.list).all(|(a, b)| a.map.diagonals == b.map.diagonals));
+            assert_eq!(held(again), held(parts));
+            again.forget();
+            assert_eq!((held(again), again.source.as_ref().unwrap().made().len()), (0, 0));
+        }
         let mut got = vec![vec![0.0; output.period]; output.count];
-        for Part { from, to, map } in parts {
+        for Part { from, to, map } in &parts.list {
             let n = map.diagonals.slots();
             let result = map.apply_clear(&cts[*from].repeat(n / input.period));
             for (slot, z) in result.iter().enumerate() {
@@ -202,6 +290,11 @@ mod tests {
         packed
     }
 
+    /// Bytes of the numbers that are in memory.
+    fn held(parts: &Parts) -> u64 {
+        parts.list.iter().map(|part| part.map.diagonals.bytes()).sum()
+    }
+
     fn numbers(count: usize) -> Vec<f64> {
         (0..count).map(|i| (i as f64 * 0.37).sin() + 0.01).collect()
     }
@@ -216,7 +309,7 @@ mod tests {
 
     fn diagonals(packed: &Packed) -> usize {
         let Packed::Parts(parts) = packed else { return 0 };
-        parts.iter().map(|part| part.map.diagonals.count()).sum()
+        parts.list.iter().map(|part| part.map.diagonals.count()).sum()
     }
 
     #[test]
@@ -228,7 +321,8 @@ mod tests {
         check(vec![convolution([2, 3], 2, 7)], [&[1, 2, 7, 7], &[1, 3, 4, 4]], numbers(54), 1024);
         let map = check(vec![dense(10, 100)], [&[1, 100], &[1, 10]], numbers(1000), 512);
         let Packed::Parts(parts) = &map else { panic!("a map") };
-        assert!(parts[0].map.fold.count > 1 && parts[0].map.diagonals.count() <= 32, "{:?}", parts[0].map.fold);
+        let map = &parts.list[0].map;
+        assert!(map.fold.count > 1 && map.diagonals.count() <= 32, "{:?}", map.fold);
         check(vec![dense(100, 10)], [&[10], &[100]], numbers(1000), 512);
     }
 
@@ -236,10 +330,10 @@ mod tests {
     fn large_values_take_several_ciphertexts() {
         let map = check(vec![convolution([4, 4], 1, 8)], [&[4, 8, 8], &[4, 8, 8]], numbers(144), 128);
         let Packed::Parts(parts) = &map else { panic!("a map") };
-        assert_eq!(parts.len(), 4);
+        assert_eq!(parts.list.len(), 4);
         let dense = Linear::Dense { lead: 1, rows: 7, columns: 256, trail: 1, transposed: true, weights: 0 };
         let map = check(vec![dense], [&[4, 8, 8], &[7]], numbers(1792), 64);
         let Packed::Parts(parts) = &map else { panic!("a map") };
-        assert_eq!(parts.len(), 4);
+        assert_eq!(parts.list.len(), 4);
     }
 }

@@ -144,6 +144,10 @@ impl Program for Resnet {
         self.0.least_bytes()
     }
 
+    fn transient_bytes(&self) -> u64 {
+        self.0.transient_bytes()
+    }
+
     fn in_way(&self, way: Way) -> Self {
         Self(self.0.in_way(way))
     }

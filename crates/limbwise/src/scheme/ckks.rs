@@ -160,6 +160,7 @@ impl Scheme for Ckks {
         for (done, (map, plan)) in model.maps.iter().enumerate() {
             tell(Encoding::Maps, done, model.maps.len());
             maps.push(LinearTransform::encode_from(dev, supply, encoder, map, *plan)?);
+            map.forget();
         }
         let encode = |plan| {
             tell(Encoding::Bootstrapper, 0, 1);

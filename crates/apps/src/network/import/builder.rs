@@ -221,14 +221,14 @@ impl Builder {
         }
         let (mut terms, mut bias) = self.sum(tensor)?;
         let chained = |term: &Term| [&term.chain[..], std::slice::from_ref(&map)].concat();
-        // Maps are joined to one where that is not more than twice as many products. A map of a sum that is not made before
-        // is one for each of its terms.
+        // Maps are joined to one where that is not half as many products again. A map of a sum that is not made before is one
+        // for each of its terms.
         let joined: u64 = terms.iter().map(|term| entries(&chained(term), outputs)).fold(0, u64::saturating_add);
         let apart = entries(std::slice::from_ref(&map), outputs)
             + terms.iter().map(|term| entries(&term.chain, tensor.size())).sum::<u64>();
         let long = terms.iter().any(|term| term.chain.len() >= 64);
         let made = terms.iter().all(|term| term.chain.is_empty()) && terms.len() <= 1;
-        if !made && (long || (joined > FEW && joined > 2 * apart)) {
+        if !made && (long || (joined > FEW && joined > apart + apart / 2)) {
             let of = self.value(tensor)?;
             (terms, bias) = (vec![Term { of, chain: Vec::new() }], None);
         }

@@ -2,7 +2,7 @@
 
 use super::{ImportError, parse};
 use crate::{
-    network::{Network, skeleton::Operation},
+    network::{Network, layout::layouts, skeleton::Operation},
     onnx::{Attribute, Graph, Model, Node, OperatorSet, Shape, Side, Tensor, TensorType, Type, ValueInfo},
 };
 use prost::Message as _;
@@ -302,4 +302,27 @@ fn hostile_bytes_are_refused() {
     for bytes in [&b""[..], &[255; 64], b"{}"] {
         assert!(parse(bytes, "a").is_err());
     }
+}
+
+/// A large convolution of a sum is one map of the sum, and what windows leave out is no gap.
+#[test]
+fn the_greatest_of_windows_lies_dense_and_is_one_value() {
+    let weights: Vec<f32> = (0..64 * 64 * 9_u16).map(|i| f32::from(i % 13) - 6.0).collect();
+    let pool = vec![ints("kernel_shape", &[2, 2]), ints("strides", &[2, 2])];
+    let network = Writer::new(&[1, 64, 32, 32])
+        .floats("w", &[64, 64, 3, 3], &weights)
+        .node("MaxPool", &["x"], "p", pool)
+        .node("Conv", &["p", "w"], "y", vec![ints("pads", &[1, 1, 1, 1])])
+        .read()
+        .unwrap();
+    let skeleton = &network.skeleton;
+    let last = skeleton.values.last().unwrap();
+    let Operation::Affine { terms, .. } = &last.operation else { panic!("a convolution") };
+    assert_eq!((terms.len(), terms[0].chain.len()), (1, 1), "{:?}", last.operation);
+    let Operation::Affine { terms, .. } = &skeleton.values[terms[0].of].operation else { panic!("a sum") };
+    assert!(terms.len() > 1, "the greatest is a sum");
+    let layouts = layouts(skeleton, 1 << 15);
+    let slots = |at: usize| layouts[at].period * layouts[at].count;
+    assert_eq!((slots(0), slots(layouts.len() - 1)), (64 << 10, 64 << 8));
+    assert!((0..layouts.len()).all(|at| slots(at) <= 2 * skeleton.values[at].size()));
 }

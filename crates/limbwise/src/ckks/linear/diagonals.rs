@@ -8,7 +8,7 @@ use crate::{
 use num_complex::Complex64;
 use std::{
     collections::{BTreeMap, btree_map::Entry},
-    sync::{Arc, Mutex, OnceLock, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
 };
 
 /// Largest slot count: the largest ring has 2^17 coefficients.
@@ -107,8 +107,9 @@ pub(crate) type MakeNumbers = Arc<dyn Fn() -> Diagonals + Send + Sync>;
 struct Inner {
     /// Indices in ascending order.
     indices: Vec<usize>,
-    numbers: OnceLock<Numbers>,
-    /// Computes the entries on first use; `None` if they are given.
+    /// `None` before their first use, and when they were let go.
+    numbers: Mutex<Option<Numbers>>,
+    /// Computes the entries when they are used; `None` if they are given.
     later: Option<MakeNumbers>,
     /// Sizes of the diagonals, cached: planning asks for them once per strategy.
     sizes: OnceLock<Vec<Promise>>,
@@ -119,7 +120,7 @@ struct Inner {
 
 impl std::fmt::Debug for Inner {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Diagonals").field("indices", &self.indices).field("numbers", &self.numbers.get()).finish()
+        f.debug_struct("Diagonals").field("indices", &self.indices).finish_non_exhaustive()
     }
 }
 
@@ -195,7 +196,7 @@ impl Diagonals {
 
     fn of(slots: usize, by_index: BTreeMap<usize, Row>) -> Self {
         let (indices, numbers) = by_index.into_iter().unzip();
-        let numbers = OnceLock::from(Arc::new(numbers));
+        let numbers = Mutex::new(Some(Arc::new(numbers)));
         Self {
             slots,
             inner: Arc::new(Inner {
@@ -213,7 +214,7 @@ impl Diagonals {
     pub(crate) fn outlined(outline: &Outline, later: MakeNumbers) -> Self {
         let Outline { slots, indices, sizes, norm } = outline.clone();
         let (sizes, norm) = (OnceLock::from(sizes), OnceLock::from(norm));
-        let (numbers, later, strategies) = (OnceLock::new(), Some(later), Mutex::default());
+        let (numbers, later, strategies) = (Mutex::default(), Some(later), Mutex::default());
         Self { slots, inner: Arc::new(Inner { indices, numbers, later, sizes, norm, strategies }) }
     }
 
@@ -223,11 +224,28 @@ impl Diagonals {
         Outline { slots: self.slots, indices, sizes, norm: self.norm() }
     }
 
-    fn numbers(&self) -> &Numbers {
-        self.inner.numbers.get_or_init(|| {
-            let make = self.inner.later.as_ref().expect("what has no numbers has what makes them");
-            make().numbers().clone()
-        })
+    fn held(&self) -> MutexGuard<'_, Option<Numbers>> {
+        self.inner.numbers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn numbers(&self) -> Numbers {
+        let mut held = self.held();
+        let make = || self.inner.later.as_ref().expect("what has no numbers has what makes them")().numbers();
+        held.get_or_insert_with(make).clone()
+    }
+
+    /// The same map, whose numbers are made again when they are used, until [`Self::forget`]: a network's maps are gigabytes,
+    /// and each is used once.
+    #[must_use]
+    pub fn made_at_use(self, make: impl Fn() -> Self + Send + Sync + 'static) -> Self {
+        Self::outlined(&self.outline(), Arc::new(make))
+    }
+
+    /// Lets the numbers go, if they can be made again.
+    pub fn forget(&self) {
+        if self.inner.later.is_some() {
+            *self.held() = None;
+        }
     }
 
     fn sizes(&self) -> &Vec<Promise> {
@@ -246,9 +264,9 @@ impl Diagonals {
         chosen
     }
 
-    /// Diagonals with their indices in ascending order.
-    fn iter(&self) -> impl Iterator<Item = (usize, &Row)> {
-        self.indices().zip(self.numbers().iter())
+    /// What becomes of the diagonals, index by index in ascending order.
+    fn each<T>(&self, mut of: impl FnMut(usize, &Row) -> T) -> Vec<T> {
+        self.indices().zip(self.numbers().iter()).map(|(index, row)| of(index, row)).collect()
     }
 
     fn place(&self, index: usize) -> usize {
@@ -292,15 +310,10 @@ impl Diagonals {
         self.inner.indices.iter().copied()
     }
 
-    fn row(&self, index: usize) -> &Row {
-        &self.numbers()[self.place(index)]
-    }
-
-    /// Bytes of the numbers in memory. Of numbers that are not there yet the least: half of what complex ones take.
+    /// Bytes of the numbers that are in memory.
     #[must_use]
     pub fn bytes(&self) -> u64 {
-        let least = (size_of::<f64>() * self.count() * self.slots) as u64;
-        self.inner.numbers.get().map_or(least, |rows| rows.iter().map(Row::bytes).sum())
+        self.held().as_ref().map_or(0, |rows| rows.iter().map(Row::bytes).sum())
     }
 
     /// The size of the diagonal at an index.
@@ -310,7 +323,8 @@ impl Diagonals {
 
     /// The diagonal at an index, rotated to the left by `steps`.
     pub(super) fn rotated(&self, index: usize, steps: i64) -> Vec<Complex64> {
-        let (row, by) = (self.row(index), modulo(steps, self.slots));
+        let (rows, by) = (self.numbers(), modulo(steps, self.slots));
+        let row = &rows[self.place(index)];
         (by..self.slots).chain(0..by).map(|slot| row.at(slot)).collect()
     }
 
@@ -319,14 +333,14 @@ impl Diagonals {
     pub fn after_rotation(&self, steps: i64) -> Self {
         let slots = self.slots;
         let by = modulo(steps, slots);
-        Self::of(slots, self.iter().map(|(d, v)| ((d + by) % slots, v.clone())).collect())
+        Self::of(slots, self.each(|d, row| ((d + by) % slots, row.clone())).into_iter().collect())
     }
 
     /// The map with a rotated output, `x → rotate(M·x, steps)`.
     #[must_use]
     pub fn before_rotation(&self, steps: i64) -> Self {
         let (slots, by) = (self.slots, modulo(steps, self.slots));
-        Self::of(slots, self.iter().map(|(d, row)| ((d + by) % slots, row.rotated(by))).collect())
+        Self::of(slots, self.each(|d, row| ((d + by) % slots, row.rotated(by))).into_iter().collect())
     }
 
     /// The composition `x → self·(first·x)`.
@@ -338,14 +352,13 @@ impl Diagonals {
         assert_eq!(self.slots, first.slots, "maps on one number of slots");
         let slots = self.slots;
         let mut by_index: BTreeMap<usize, Vec<Complex64>> = BTreeMap::new();
-        let rights: Vec<(usize, Vec<Complex64>)> = first.iter().map(|(j, row)| (j, row.each().collect())).collect();
-        for (i, left) in self.iter() {
-            let left: Vec<Complex64> = left.each().collect();
-            for (j, right) in &rights {
-                let sum = by_index.entry((i + *j) % slots).or_insert_with(|| vec![Complex64::default(); slots]);
-                let moved = right[i..].iter().chain(&right[..i]);
+        let both = [self, first].map(|map| map.each(|d, row| (d, row.each().collect::<Vec<Complex64>>())));
+        for (i, left) in &both[0] {
+            for (j, right) in &both[1] {
+                let sum = by_index.entry((i + j) % slots).or_insert_with(|| vec![Complex64::default(); slots]);
+                let moved = right[*i..].iter().chain(&right[..*i]);
                 // Part by part: the operators of complex numbers are calls, of another crate, and this is a sum of millions.
-                for ((s, l), r) in sum.iter_mut().zip(&left).zip(moved) {
+                for ((s, l), r) in sum.iter_mut().zip(left).zip(moved) {
                     s.re += l.re * r.re - l.im * r.im;
                     s.im += l.re * r.im + l.im * r.re;
                 }
@@ -363,10 +376,10 @@ impl Diagonals {
     /// The map times a constant.
     #[must_use]
     pub fn scaled(self, factor: f64) -> Self {
-        let (slots, indices, mut numbers) = (self.slots, self.inner.indices.clone(), self.numbers().clone());
+        let (slots, indices, mut numbers) = (self.slots, self.inner.indices.clone(), self.numbers());
         drop(self); // what nobody else holds is scaled where it is
         Arc::make_mut(&mut numbers).iter_mut().for_each(|row| row.scale(factor));
-        let (numbers, sizes, norm) = (OnceLock::from(numbers), OnceLock::new(), OnceLock::new());
+        let (numbers, sizes, norm) = (Mutex::new(Some(numbers)), OnceLock::new(), OnceLock::new());
         let strategies = Mutex::default();
         Self { slots, inner: Arc::new(Inner { indices, numbers, later: None, sizes, norm, strategies }) }
     }
@@ -374,8 +387,8 @@ impl Diagonals {
     /// Root mean square of the output for independent inputs of size 1: the Frobenius norm over √n.
     #[must_use]
     pub fn norm(&self) -> f64 {
-        let entries = || self.numbers().iter().flat_map(Row::each).map(|z| z.norm_sqr());
-        *self.inner.norm.get_or_init(|| (entries().sum::<f64>() / limbwise_math::rns::to_f64(self.slots as u64)).sqrt())
+        let squares = || self.numbers().iter().flat_map(Row::each).map(|z| z.norm_sqr()).sum::<f64>();
+        *self.inner.norm.get_or_init(|| (squares() / limbwise_math::rns::to_f64(self.slots as u64)).sqrt())
     }
 
     /// The map on each of `count` interleaved messages: slot j of message k is slot `count·j + k`, so rotations stay
@@ -385,7 +398,7 @@ impl Diagonals {
         if count == 1 {
             return self.clone();
         }
-        Self::of(count * self.slots, self.iter().map(|(d, row)| (count * d, row.repeated(count))).collect())
+        Self::of(count * self.slots, self.each(|d, row| (count * d, row.repeated(count))).into_iter().collect())
     }
 
     /// The map from a repeated x to (f₀·M·x, f₁·M·x, …) on as many times the slots as there are factors, a power of two.
@@ -396,14 +409,16 @@ impl Diagonals {
         let slots = factors.len() * self.slots;
         let index = |d: usize| if 2 * d > self.slots { d + slots - self.slots } else { d };
         let blocks = |row: &Row| Row::of(factors.iter().flat_map(|f| row.each().map(move |z| f * z)).collect());
-        Self::of(slots, self.iter().map(|(d, row)| (index(d), blocks(row))).collect())
+        Self::of(slots, self.each(|d, row| (index(d), blocks(row))).into_iter().collect())
     }
 
     /// Applies the map in the clear; a shorter vector is padded with zeros.
     #[must_use]
     pub fn apply(&self, x: &[Complex64]) -> Vec<Complex64> {
         let at = |j: usize| x.get(j % self.slots).copied().unwrap_or_default();
-        (0..self.slots).map(|j| self.iter().map(|(d, row)| row.at(j) * at(j + d)).sum()).collect()
+        let rows = self.numbers();
+        let slot = |j: usize| self.indices().zip(rows.iter()).map(|(d, row)| row.at(j) * at(j + d)).sum();
+        (0..self.slots).map(slot).collect()
     }
 }
 
@@ -440,6 +455,38 @@ mod tests {
         assert!(close(&map.interleaved(2).apply(&turns(&x, &y)), &turns(&map.apply(&x), &map.apply(&y))));
         let both = map.scaled(2.0).beside(&[Complex64::ONE, -Complex64::I]).apply(&[x.clone(), x.clone()].concat());
         assert!(close(&both[8..], &both[..8].iter().map(|z| z * Complex64::new(0.0, -1.0)).collect::<Vec<_>>()));
+    }
+
+    #[test]
+    fn real_numbers_take_half_and_numbers_may_be_let_go() {
+        let n = 8;
+        let real: Vec<f64> = (0..n).map(|j| j as f64 - 3.5).collect();
+        let complex = |values: &[f64]| values.iter().map(|&x| Complex64::from(x)).collect::<Vec<_>>();
+        let map = Diagonals::real(n, [(2, real.clone()), (-1, vec![1.0; 3])]).unwrap();
+        assert_eq!(map, Diagonals::new(n, [(7, complex(&[1.0; 3])), (2, complex(&real))]).unwrap());
+        assert_eq!((map.bytes(), map.after_rotation(1).bytes(), map.interleaved(2).bytes()), (128, 128, 256));
+        let turned = map.beside(&[Complex64::ONE, Complex64::I]);
+        assert_eq!(turned.bytes(), 2 * 2 * 8 * 16);
+        let sum = Diagonals::new(n, [(0, vec![Complex64::I; n]), (8, vec![Complex64::ONE - Complex64::I; n])]).unwrap();
+        assert_eq!((sum.bytes(), sum.apply(&complex(&real))), (64, complex(&real)));
+        // Made when they are used.
+        let (own, of) = (map.clone(), Arc::new(std::sync::atomic::AtomicUsize::new(0)));
+        let count = of.clone();
+        let later = map.clone().made_at_use(move || {
+            count.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            own.clone()
+        });
+        assert_eq!((later.bytes(), later.count(), later.size(2)), (0, 2, map.size(2)));
+        assert!((later.norm() - map.norm()).abs() < 1e-12);
+        for made in 1..3 {
+            assert_eq!(later.rotated(2, 3), map.rotated(2, 3));
+            assert_eq!(later, map);
+            assert_eq!((later.bytes(), of.load(std::sync::atomic::Ordering::Relaxed)), (128, made));
+            later.forget();
+            assert_eq!(later.bytes(), 0);
+        }
+        map.forget();
+        assert_eq!(map.bytes(), 128, "what cannot be made again stays");
     }
 
     #[test]
