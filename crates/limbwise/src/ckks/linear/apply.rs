@@ -92,6 +92,9 @@ impl<D: Device> Auto<'_, D> {
     }
 }
 
+/// Diagonals that are encoded at a time where none is stored: some for each of a few threads, and little memory.
+const AT_A_TIME: usize = 4;
+
 /// One checked application of a map.
 pub(super) struct Run<'r, D: Device> {
     pub(super) eval: &'r Evaluator<'r, D>,
@@ -156,13 +159,28 @@ impl<'r, D: Device> Run<'r, D> {
         let weight = match &weight.stored {
             Stored::Poly(poly) => poly,
             Stored::Kept(kept) => &kept.read(self.dev)?,
-            Stored::Clear { diagonal, turn } => return Ok(self.map.encode_now(self.dev, *diagonal, *turn, basis)),
+            Stored::Clear { diagonal, turn } => {
+                return Ok(self.map.encode_now(self.dev, &[(*diagonal, *turn)], basis).remove(0));
+            }
         };
         Ok(match self.map.plan.form {
             PlaintextForm::Full => self.dev.restrict(weight, basis),
             _ if weight.shape().basis.len() == 1 => self.dev.extend_limb(weight, basis),
             _ => self.extend(weight, basis),
         })
+    }
+
+    /// [`Self::values`] of some diagonals. Those that are encoded now are encoded together: the embedding of one is the work of
+    /// one thread.
+    fn values_of(&self, weights: &[Encoded<D>], basis: Basis) -> Result<Vec<D::Poly>> {
+        let clear = |weight: &Encoded<D>| match weight.stored {
+            Stored::Clear { diagonal, turn } => Some((diagonal, turn)),
+            Stored::Poly(_) | Stored::Kept(_) => None,
+        };
+        match weights.iter().map(clear).collect::<Option<Vec<_>>>() {
+            Some(diagonals) => Ok(self.map.encode_now(self.dev, &diagonals, basis)),
+            None => weights.iter().map(|weight| self.values(weight, basis)).collect(),
+        }
     }
 
     /// [`Device::extend_limb`], also for diagonals stored as several limbs of short primes.
@@ -219,16 +237,17 @@ impl<'r, D: Device> Run<'r, D> {
         Ok(sums.into_iter().zip(expected).map(|(poly, estimate)| Stacked { poly, estimate }).collect())
     }
 
-    /// [`Device::weighted_sums`] for weights of several limbs or none stored: each weight exists only during its
-    /// product.
+    /// [`Device::weighted_sums`] for weights of several limbs or none stored: only a few exist at a time.
     fn sums_one_by_one(&self, x: &[D::Poly], groups: &[Group], weights: &[Vec<Encoded<D>>]) -> Result<Vec<D::Poly>> {
         let sum = |(group, weights): (&Group, &Vec<Encoded<D>>)| {
             let mut sum: Option<D::Poly> = None;
-            for (x, weight) in group.terms.iter().map(|t| &x[t.baby]).zip(weights) {
-                let values = self.values(weight, x.shape().basis)?;
-                match &mut sum {
-                    None => sum = Some(self.dev.mul(x, &values)),
-                    Some(sum) => self.dev.mul_acc(sum, x, &values),
+            for (terms, weights) in group.terms.chunks(AT_A_TIME).zip(weights.chunks(AT_A_TIME)) {
+                let values = self.values_of(weights, x[terms[0].baby].shape().basis)?;
+                for (x, values) in terms.iter().map(|t| &x[t.baby]).zip(values) {
+                    match &mut sum {
+                        None => sum = Some(self.dev.mul(x, &values)),
+                        Some(sum) => self.dev.mul_acc(sum, x, &values),
+                    }
                 }
             }
             Ok(sum.expect("a group has a term"))

@@ -124,11 +124,16 @@ impl<D: Device> LinearTransform<D> {
         Ok(Self { plan, slots, layout, weights, shadow: None, clear })
     }
 
-    /// Encodes a diagonal that is not stored, in evaluation domain over a basis.
-    pub(super) fn encode_now(&self, dev: &D, diagonal: usize, turn: i64, basis: Basis) -> D::Poly {
+    /// Encodes diagonals that are not stored, each with its turn, in evaluation domain over a basis.
+    pub(super) fn encode_now(&self, dev: &D, diagonals: &[(usize, i64)], basis: Basis) -> Vec<D::Poly> {
         let (encoder, clear) = self.clear.as_ref().expect("what is not stored is encoded from the clear map");
         let packing = Packing { slots: self.slots, level: self.plan.level, scale: self.plan.scale };
-        dev.ntt(encoder.coefficients(dev, 1, &|_| clear.rotated(diagonal, turn), packing, basis))
+        let rotated = |at: usize| clear.rotated(diagonals[at].0, diagonals[at].1);
+        let all = dev.ntt(encoder.coefficients(dev, diagonals.len(), &rotated, packing, basis));
+        match diagonals.len() {
+            1 => vec![all],
+            count => (0..count).map(|at| dev.split(&all, at, at + 1)).collect(),
+        }
     }
 
     /// Attaches the clear map, so that shadows pass through the transform.
