@@ -70,7 +70,10 @@ fn lines(plan: &Plan) -> Lines {
     let mut lines = Lines::default();
     lines.add("security", security(&plan.security));
     match &plan.scheme {
-        SchemePlan::Ckks(section) => slots(&mut lines, section),
+        SchemePlan::Ckks(section) => {
+            slots(&mut lines, section);
+            twin(&mut lines, &plan.details);
+        }
         SchemePlan::Tfhe(section) => messages(&mut lines, section, &plan.details),
         SchemePlan::Bgv(section) => integers(&mut lines, section),
         SchemePlan::Bridged(section) => bridged(&mut lines, section, &plan.details),
@@ -133,6 +136,19 @@ fn slots(lines: &mut Lines, section: &SlotsPlan) {
         lines.add("bootstrap", values);
     }
     lines.add("precision", format!("{:.1} bits expected", section.precision_bits.predicted));
+}
+
+/// What polynomials in the place of functions change of a network's outputs.
+fn twin(lines: &mut Lines, details: &Details) {
+    let number = |name: &str| details.get("twin").and_then(|twin| twin.get(name)).and_then(Value::as_f64);
+    let names = ["samples", "same_class", "mean_error", "largest_output"].map(number);
+    if let [Some(samples), Some(same), Some(mean), Some(largest)] = names {
+        let classes = format!("{same:.0} of {samples:.0} samples have the network's class");
+        lines.add(
+            "polynomials",
+            format!("{classes}; outputs off by {mean:.2e} in the mean, the largest is {largest:.3}"),
+        );
+    }
 }
 
 /// Keys, noise and failures of TFHE.

@@ -7,7 +7,7 @@
 
 use super::{
     ciphertext::Ciphertext,
-    decrypt::{MOST_DEVIATIONS, Probe},
+    decrypt::{Probe, most_error},
     precision::Precision,
     watch::{Done, Watch},
 };
@@ -146,7 +146,7 @@ impl<'a, D: HostRead> Audit<'a, D> {
 
     /// Judges a result of this precision: the fault, if any, with the value found and the value allowed.
     fn judge(&self, result: &Ciphertext<D>, largest: f64, precision: Precision) -> Option<(Wrong, f64, f64)> {
-        let (error, expected) = ((-precision.min).exp2(), MOST_DEVIATIONS * result.estimate.error());
+        let (error, expected) = ((-precision.min).exp2(), most_error(&result.estimate));
         let bound = match self.bound {
             ShadowBound::Predicted => expected + CLEAR_ERROR * largest,
             ShadowBound::Bits(bits) => (-bits).exp2(),

@@ -77,11 +77,21 @@ fn slots<D: HostRead>(
 
 /// Tolerance in expected deviations. Gaussian errors of 2^16 slots stay below 5 and estimates are within a bit or two,
 /// while wrong results are off by thousands.
-pub(super) const MOST_DEVIATIONS: f64 = 64.0;
+const MOST_DEVIATIONS: f64 = 64.0;
+/// Share of the largest value that an error may have at most, if it is not that much by its deviations.
+const MOST_SHARE: f64 = 1.0 / 16.0;
+
+/// The largest error that any slot may have. What a product does to an error is as large as the value beside it: where a few
+/// slots hold all that is there, theirs is larger than the mean over all slots by as much as their values are.
+pub(super) fn most_error(estimate: &Estimate) -> f64 {
+    let usual = MOST_DEVIATIONS * estimate.error();
+    let sparse = estimate.peak / estimate.magnitude;
+    if sparse.is_finite() { (usual * sparse).min(MOST_SHARE * estimate.peak).max(usual) } else { usual }
+}
 
 /// Fails if the messages contradict their estimate.
 fn plausible(messages: &[Vec<Complex64>], estimate: Estimate) -> Result<()> {
-    let error = MOST_DEVIATIONS * estimate.error();
+    let error = most_error(&estimate);
     let most = estimate.peak * (1.0 + 1e-9) + error;
     let imaginary = if estimate.real { error } else { f64::INFINITY };
     // NaN fails every bound. Both bounds give one error: telling which was broken would leak decrypted values.

@@ -96,3 +96,34 @@ fn nonsense_is_not_handed_out() {
     let probe = Probe { dev: &s.dev, encoder: &s.encoder, params: &s.params, secret: &s.secret };
     assert_eq!(probe.precision(&a).unwrap(), None);
 }
+
+/// A slot that holds all there is multiplies an error by more than the mean over all slots; its product is right, and told.
+#[test]
+fn values_in_a_few_slots_are_handed_out() {
+    let s = Session::new(&small(2), &[]);
+    let (eval, value) = (s.eval(), 3000.0);
+    for count in [1, 7, 100] {
+        let mut x = vec![Complex64::default(); 1024];
+        x[..count].fill(value.into());
+        let a = s.encrypt(&x);
+        let product = eval.rescale(&eval.relinearize(&eval.multiply(&a, &a).unwrap()).unwrap()).unwrap();
+        let got = decrypt(&s.dev, &s.encoder, &s.params, &s.secret, &product).unwrap();
+        for (slot, z) in got[0].iter().enumerate() {
+            let wanted = if slot < count { value * value } else { 0.0 };
+            assert!((z - wanted).norm() < 1.0, "slot {slot} of {count}: {z}");
+        }
+        // An error of a sixteenth of the largest value is one, however few slots hold values.
+        let mut wrong = product.clone();
+        let plain = s
+            .encoder
+            .encode(&s.dev, &[vec![Complex64::new(0.0, 0.1 * value * value); 1024]], product_packing(&product))
+            .unwrap();
+        wrong.parts = eval.add_plain(&product, &plain).unwrap().parts;
+        let refused = decrypt(&s.dev, &s.encoder, &s.params, &s.secret, &wrong).unwrap_err().to_string();
+        assert!(refused.contains("contradict the program"), "{refused}");
+    }
+}
+
+fn product_packing(product: &Ciphertext<crate::common::Dev>) -> Packing {
+    Packing { slots: product.slots, level: product.level, scale: product.scale }
+}
