@@ -85,7 +85,7 @@ fn slots(section: &SlotsRun, report: &RunReport) -> String {
     let bits = section.precision_bits;
     let values = format!("{:.1} bits mean, {:.1} least; {:.1} predicted", bits.mean, bits.min, bits.predicted);
     text += &line("precision", &values);
-    let same = ["same_class_as_clear", "polynomial_same_class_as_clear", "samples"].map(|name| number(name));
+    let same = ["same_class_as_clear", "polynomial_same_class_as_clear", "samples"].map(number);
     if let [Some(same), Some(polynomial), Some(samples)] = same {
         let twin = format!("{polynomial:.0} by the twin with polynomials");
         text += &line("classes", &format!("{same:.0} of {samples:.0} as the network's in the clear; {twin}"));
