@@ -258,7 +258,6 @@ fn a_description_is_enough_for_both_sides() {
 const BY_HAND: [u64; 5] = [8536, 806, 19, 133, 3_567_255_552];
 
 #[test]
-#[ignore = "a ResNet-20 at N = 2^16 on a device without words: a minute"]
 fn a_resnet20_takes_no_more_than_by_hand() {
     let params = preset("boot").unwrap();
     let architecture = Architecture { side: 32, channels: 3, widths: vec![16, 32, 64], blocks: 3, classes: 10 };

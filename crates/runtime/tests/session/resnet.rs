@@ -14,7 +14,6 @@ use limbwise_apps::{
 use limbwise_runtime::record;
 
 #[test]
-#[ignore = "records a ResNet-20 at N = 2^16: half a minute"]
 fn the_graph_of_a_resnet20_is_small() {
     let architecture = Architecture { side: 32, channels: 3, widths: vec![16, 32, 64], blocks: 3, classes: 10 };
     let (trained, params) = (Trained::generated(&architecture, 0).unwrap(), preset("boot").unwrap());
@@ -41,5 +40,5 @@ fn the_graph_of_a_resnet20_is_small() {
     assert!(recording.session_peak_bytes < 4_000_000_000, "{}", recording.session_peak_bytes);
     assert!(recording.results[0].estimate.precision_bits() > 8.0);
     let least = program.least_bytes();
-    assert!((1 << 24..recording.session_peak_bytes).contains(&least), "{least} of {}", recording.session_peak_bytes);
+    assert!((1 << 22..recording.session_peak_bytes).contains(&least), "{least} of {}", recording.session_peak_bytes);
 }
