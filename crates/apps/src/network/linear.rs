@@ -322,10 +322,12 @@ mod tests {
             ([4, 4], [3, 5], [3, 2], [1, 4], [1, 1], [2, 4]),
             ([2, 3], [2, 2], [2, 3], [1, 1], [3, 4], [2, 2]),
             ([1, 1], [3, 3], [1, 1], [1, 1], [2, 2], [1, 1]),
+            // More channels and taps than are laid out at a time.
+            ([30, 30], [25, 21], [1, 1], [12, 10], [1, 1], [30, 30]),
         ];
         for (image, kernel, strides, pads, dilations, result) in all {
-            let window = Window { channels: [4, 2], groups: 2, image, kernel, strides, pads, dilations, result };
-            let weights = vec![(0..2 * 2 * kernel[0] * kernel[1]).map(|i| i as f64 - 7.0).collect::<Vec<_>>()];
+            let window = Window { channels: [4, 10], groups: 2, image, kernel, strides, pads, dilations, result };
+            let weights = vec![(0..10 * 2 * kernel[0] * kernel[1]).map(|i| i as f64 - 7.0).collect::<Vec<_>>()];
             let map = [Linear::Convolution { window, weights: 0 }];
             let [inputs, outputs] = map[0].sizes(&[weights[0].len()]).unwrap();
             let x: Vec<f64> = (0..inputs).map(|i| (i * 7 % 11) as f64 - 5.0).collect();

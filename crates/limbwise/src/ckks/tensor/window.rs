@@ -98,15 +98,14 @@ impl Window {
         read.into_iter().for_each(|pixel| tell(channel + pixel, 1.0 / count as f64));
     }
 
-    /// The pixel that each of some places reads at a tap, of the first channel; `usize::MAX` outside of the image.
-    fn pixels(&self, places: std::ops::Range<usize>, tap: usize, pixels: &mut [usize; PLACES]) {
-        let Self { image: [height, width], kernel: [_, kx], strides, pads, dilations, result: [_, columns], .. } = self;
-        let [dy, dx] = [tap / kx * dilations[0], tap % kx * dilations[1]];
-        for (pixel, place) in pixels.iter_mut().zip(places) {
-            let row = (place / columns * strides[0] + dy).wrapping_sub(pads[0]);
-            let column = (place % columns * strides[1] + dx).wrapping_sub(pads[1]);
-            *pixel = if row < *height && column < *width { row * width + column } else { usize::MAX };
+    /// Where the windows of some places begin: row and column of the image, with wrapping where padding comes before it.
+    fn corners(&self, places: std::ops::Range<usize>) -> [[usize; 2]; PLACES] {
+        let mut corners = [[0; 2]; PLACES];
+        for (corner, place) in corners.iter_mut().zip(places) {
+            let at = [place / self.result[1], place % self.result[1]];
+            *corner = from_fn(|side| (at[side] * self.strides[side]).wrapping_sub(self.pads[side]));
         }
+        corners
     }
 
     /// A convolution in the clear: a network's ranges are measured on hundreds of images, with thousands of millions of
@@ -117,36 +116,39 @@ impl Window {
     /// If weights or image are shorter than the sizes say, or channels do not fall into groups.
     #[must_use]
     pub fn apply(&self, weights: &[f64], x: &[f64]) -> Vec<f64> {
-        let &Self { channels, groups, image, kernel, result, .. } = self;
-        let (image, places, taps) = (image[0] * image[1], result[0] * result[1], kernel[0] * kernel[1]);
+        let &Self { channels, groups, image: [height, width], kernel, dilations, result, .. } = self;
+        let (image, places, taps) = (height * width, result[0] * result[1], kernel[0] * kernel[1]);
         let [each, filters] = channels.map(|count| count / groups);
         let mut all = vec![0.0; channels[1] * places];
         // By channel and tap: what each place reads.
-        let mut read = vec![[0.0; PLACES]; each * taps];
-        let mut pixels = [usize::MAX; PLACES];
-        for group in 0..groups {
+        let mut read = vec![[0.0; PLACES]; READ.min(each * taps)];
+        for (group, out) in all.chunks_exact_mut(filters * places).enumerate() {
             let planes = &x[group * each * image..][..each * image];
             for first in (0..places).step_by(PLACES) {
                 let some = first..places.min(first + PLACES);
-                for tap in 0..taps {
-                    self.pixels(some.clone(), tap, &mut pixels);
-                    for (channel, plane) in planes.chunks_exact(image).enumerate() {
-                        for (x, &pixel) in read[channel * taps + tap].iter_mut().zip(&pixels) {
-                            *x = plane.get(pixel).copied().unwrap_or(0.0);
+                let corners = self.corners(some.clone());
+                for begin in (0..each * taps).step_by(READ) {
+                    let read = &mut read[..READ.min(each * taps - begin)];
+                    for (x, at) in read.iter_mut().zip(begin..) {
+                        let (plane, tap) = (&planes[at / taps * image..][..image], at % taps);
+                        let [down, across] = [tap / kernel[1] * dilations[0], tap % kernel[1] * dilations[1]];
+                        *x = corners.map(|[y, x]| {
+                            let (y, x) = (y.wrapping_add(down), x.wrapping_add(across));
+                            if y < height && x < width { plane[y * width + x] } else { 0.0 }
+                        });
+                    }
+                    for filter in (0..filters).step_by(FILTERS) {
+                        let count = FILTERS.min(filters - filter);
+                        let rows = |at: usize| &weights[((group * filters + filter + at) * each * taps + begin)..];
+                        let out = &mut out[filter * places..][..count * places];
+                        match count {
+                            FILTERS => products::<FILTERS>(from_fn(rows), read, (out, places), some.clone()),
+                            _ => (0..count).for_each(|at| {
+                                let out = &mut out[at * places..][..places];
+                                products::<1>([rows(at)], read, (out, places), some.clone());
+                            }),
                         }
                     }
-                }
-                let mut filter = group * filters;
-                let end = filter + filters;
-                while filter < end {
-                    let count = if end - filter >= FILTERS { FILTERS } else { 1 };
-                    let own = &weights[filter * each * taps..][..count * each * taps];
-                    let out = &mut all[filter * places..][..count * places];
-                    match count {
-                        FILTERS => products::<FILTERS>(own, &read, (out, places), some.clone()),
-                        _ => products::<1>(own, &read, (out, places), some.clone()),
-                    }
-                    filter += count;
                 }
             }
         }
@@ -156,25 +158,30 @@ impl Window {
 
 /// Places whose windows are laid out at a time.
 const PLACES: usize = 64;
+/// Channels and taps whose pixels are laid out at a time: half a megabyte, however large a filter is.
+const READ: usize = 1024;
 /// Filters and places whose sums are held in registers: 16 sums in eight registers of two.
 const FILTERS: usize = 4;
 const TOGETHER: usize = 4;
 
-/// The products of F filters with what some places read, into rows of so many places.
+/// Adds the products of F filters with what some places read, into rows of so many places.
 fn products<const F: usize>(
-    weights: &[f64],
+    rows: [&[f64]; F],
     read: &[[f64; PLACES]],
     (out, stride): (&mut [f64], usize),
     places: std::ops::Range<usize>,
 ) {
-    let rows: [&[f64]; F] = from_fn(|f| &weights[f * read.len()..][..read.len()]);
+    let rows = rows.map(|row| &row[..read.len()]);
     for at in (0..places.len()).step_by(TOGETHER) {
+        let count = TOGETHER.min(places.len() - at);
         let mut sums = [[0.0; TOGETHER]; F];
+        for (f, sums) in sums.iter_mut().enumerate() {
+            sums[..count].copy_from_slice(&out[f * stride + places.start + at..][..count]);
+        }
         for (k, x) in read.iter().enumerate() {
             let x: &[f64; TOGETHER] = x[at..].first_chunk().expect("places are a multiple");
             sums = from_fn(|f| from_fn(|j| sums[f][j] + rows[f][k] * x[j]));
         }
-        let count = TOGETHER.min(places.len() - at);
         for (f, sums) in sums.iter().enumerate() {
             out[f * stride + places.start + at..][..count].copy_from_slice(&sums[..count]);
         }
