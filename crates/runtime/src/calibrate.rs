@@ -45,6 +45,9 @@ pub struct Calibration {
     /// Read rate of keys from their directory ([`key_read_gb_s`](crate::keys::key_read_gb_s)), if it was measured or is
     /// known.
     pub key_read_gb_s: Option<f64>,
+    /// Name of the file that the rates were given in, where they are not this host's.
+    #[serde(skip)]
+    pub given: Option<String>,
 }
 
 /// log₂ of the ring degrees of a program: RLWE, and TFHE bootstrapping.
@@ -197,7 +200,17 @@ pub fn calibrate(dev: &AnyDevice, log_n: u32) -> Result<Calibration> {
     };
     let (device, isa, threads) = (dev.kind().into(), dev.isa(), dev.threads());
     let device_memory_bytes = dev.memory_bytes();
-    Ok(Calibration { device, isa, threads, resident_bytes, device_memory_bytes, toml, spread, key_read_gb_s: None })
+    Ok(Calibration {
+        device,
+        isa,
+        threads,
+        resident_bytes,
+        device_memory_bytes,
+        toml,
+        spread,
+        key_read_gb_s: None,
+        given: None,
+    })
 }
 
 /// The model of a device, measured with one thread and with all threads, and how far apart the rounds of the latter were.

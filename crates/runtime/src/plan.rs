@@ -62,6 +62,9 @@ pub struct Plan {
     pub seconds_predicted: f64,
     /// The interval in which it is expected nine times of ten, on a machine that does nothing else.
     pub seconds_interval: [f64; 2],
+    /// Name of the file whose rates the seconds are by (`LIMBWISE_RATES`); absent where they are this host's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rates: Option<String>,
     /// The ways that were compared and that no other beats in both memory and time, the fastest first, this one among
     /// them; empty where there was one way only.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -224,6 +227,7 @@ pub fn plan<P: Program<Scheme: Piped>>(
         nodes: recording.graph.nodes().len(),
         seconds_predicted: seconds,
         seconds_interval: host.interval(seconds),
+        rates: host.given.clone(),
         choices: Vec::new(),
         details,
     })

@@ -92,7 +92,8 @@ fn lines(plan: &Plan) -> Lines {
     }
     let [limbs, products] = [plan.counts.transformed_limbs, plan.counts.products()].map(units::count);
     lines.add("counts", format!("{limbs} limbs transformed, {products} modular products"));
-    lines.add("seconds", units::evaluation(&plan.head.device, plan.seconds_predicted, plan.seconds_interval));
+    let whose = (plan.head.device.as_str(), plan.rates.as_deref());
+    lines.add("seconds", units::evaluation(whose, plan.seconds_predicted, plan.seconds_interval));
     lines
 }
 

@@ -58,8 +58,11 @@ pub(crate) fn device_memory(memory: DeviceMemory) -> String {
 }
 
 /// Predicted time of an evaluation, and what would take it. DPUs are interpreted: how long that takes is nobody's question.
-pub(crate) fn evaluation(device: &str, predicted: f64, [least, most]: [f64; 2]) -> String {
+pub(crate) fn evaluation((device, rates): (&str, Option<&str>), predicted: f64, [least, most]: [f64; 2]) -> String {
     let [predicted, least, most] = [predicted, least, most].map(seconds);
+    if let Some(rates) = rates {
+        return format!("{predicted} of evaluation by the rates of {rates} ({least} to {most} nine times of ten)");
+    }
     match device {
         "cpu" => format!("{predicted} of evaluation on this CPU ({least} to {most} nine times of ten)"),
         _ if device.starts_with("upmem") => {

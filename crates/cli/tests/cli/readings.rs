@@ -181,7 +181,8 @@ fn a_host_is_measured_once_and_given_rates_take_its_place() {
             command.env("LIMBWISE_RATES", rates)
         };
         let output = command.output().unwrap();
-        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+        let (said, told) = (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
+        (output.status.code(), said + &told)
     };
     let kept = || {
         folder.path().join("limbwise").read_dir().map_or(0, |files| {
@@ -191,8 +192,10 @@ fn a_host_is_measured_once_and_given_rates_take_its_place() {
     let rates = crate::common::repository(crate::common::RATES);
     let (code, text) = told(false, rates.to_str().unwrap());
     assert!(code == Some(0) && text.contains("seconds are by the rates of") && kept() == 0, "{text}");
+    assert!(text.contains("of evaluation by the rates of rates.json"), "{text}");
     let (code, text) = told(true, "");
     assert!(code == Some(0) && text.contains("calibrating this host") && kept() == 1, "{text}");
+    assert!(text.contains("of evaluation on this CPU"), "{text}");
     let (code, text) = told(true, "");
     assert!(code == Some(0) && text.contains("this host's calibration is that of") && kept() == 1, "{text}");
     // Whatever is named must be rates, and of a CPU.

@@ -94,7 +94,7 @@ struct Written {
 /// # Errors
 /// As [`calibrate`](super::calibrate).
 pub fn calibrated(dev: &AnyDevice, degrees: Degrees, mut note: impl FnMut(&str)) -> Result<Calibration> {
-    if let Some(path) = std::env::var_os(RATES).map(PathBuf::from) {
+    if let Some(path) = rates() {
         note(&format!("seconds are by the rates of {} ({RATES}), whatever this host's are", path.display()));
         return given(&path, dev);
     }
@@ -107,10 +107,15 @@ pub fn calibrated(dev: &AnyDevice, degrees: Degrees, mut note: impl FnMut(&str))
     kept.map_or_else(|| calibrate_for(dev, degrees), |kept| kept.measured(dev))
 }
 
+/// The file of given rates, if there is one; a variable without a value is none.
+fn rates() -> Option<PathBuf> {
+    std::env::var_os(RATES).filter(|path| !path.is_empty()).map(PathBuf::from)
+}
+
 /// The calibration of a file, of this host or another.
 fn given(path: &Path, dev: &AnyDevice) -> Result<Calibration> {
     let refused = |problem: String| Error::Rates { path: path.into(), problem };
-    let bytes = places::read_up_to(path, MOST_BYTES).map_err(|e| refused(e.to_string()))?;
+    let bytes = places::read_up_to(path, MOST_BYTES)?;
     let Written { calibration, .. } =
         serde_json::from_slice(&bytes).map_err(|e| refused(format!("no file of a calibration: {e}")))?;
     let of_gpu = |device: &str| device == "cuda";
@@ -128,6 +133,7 @@ fn given(path: &Path, dev: &AnyDevice) -> Result<Calibration> {
         resident_bytes: resident_memory_bytes().unwrap_or(0),
         device_memory_bytes: dev.memory_bytes(),
         key_read_gb_s: None,
+        given: path.file_name().map(|name| name.to_string_lossy().into_owned()),
         ..calibration
     })
 }
@@ -153,7 +159,7 @@ const DOUBTED: f64 = 0.25;
 /// plan measures anew, and returns a sentence on it.
 pub fn contradicted(dev: &AnyDevice, degrees: Degrees, [measured, predicted]: [f64; 2]) -> Option<String> {
     let off = measured / predicted - 1.0;
-    if std::env::var_os(RATES).is_some()
+    if rates().is_some()
         || measured.min(predicted) < LONG
         || (1.0 / (1.0 + DOUBTED)..=1.0 + DOUBTED).contains(&(1.0 + off))
     {
@@ -283,6 +289,7 @@ mod tests {
             toml: toml.clone(),
             spread: 0.0,
             key_read_gb_s: Some(2.0),
+            given: None,
         };
         kept.keep(&calibration, false);
         let recalled = kept.recalled(&dev).unwrap();
