@@ -25,8 +25,8 @@ pub(crate) struct Room {
     taken: AtomicU64,
 }
 
-/// Clear numbers of a linear operation that are kept: to make them again takes a hundredth of their use, and those of a
-/// network of twenty layers together are gigabytes.
+/// Clear numbers of a linear operation that are kept: those of a network of twenty layers together are gigabytes, and to make
+/// them again takes little of their use (ADR 190).
 const KEPT: u64 = 1 << 26;
 
 impl Room {
