@@ -6,8 +6,8 @@ proposed; mean and variance of each batch norm are those of the images, layer by
 have in a trained network. Classes mean nothing. FOLDER gets NAME.onnx and NAME.npy (the images, normalized) for each of
 
     resnet20s     ResNet-20 whose shortcuts are convolutions of 1×1
-    vgg16         VGG-16 with batch norms, five greatest pools, one dense layer
-    vgg16-mean    the same with pools of means
+    vgg16         VGG-16 with batch norms, five max pools, one dense layer
+    vgg16-mean    the same with average pools
     mobilenet-v2  MobileNet-V2 with the strides that images of 32×32 need
     resnet18      ResNet-18 for images of 64×64
 

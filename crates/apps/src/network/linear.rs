@@ -176,7 +176,7 @@ impl Linear {
     pub fn strides(&self) -> [usize; 2] {
         match self {
             Self::Convolution { window, .. } | Self::Mean { window, .. } => window.strides,
-            // The greatest of windows is made of views, a tap each.
+            // A max pool is made of views, a tap each.
             Self::View { axes, .. } => match &axes[..] {
                 [.., rows, columns] => [rows.apart(), columns.apart()],
                 _ => [1, 1],

@@ -52,7 +52,7 @@ pub enum NetworkError {
     )]
     Weight { weight: f64, most: f64 },
     #[error(
-        "layer {layer}: the clear maps up to it take more than {:.1} GB, three quarters of the memory that this computer has free: choose fewer samples together (--packing apart), smaller layers, or average pools in the place of greatest ones", *room as f64 / 1e9
+        "layer {layer}: the clear maps up to it take more than {:.1} GB, three quarters of the memory that this computer has free: choose fewer samples together (--packing apart), smaller layers, or average pools in place of max pools", *room as f64 / 1e9
     )]
     Memory { layer: String, room: u64 },
     #[error("{what}: got {got}, wanted {wanted}")]

@@ -147,7 +147,7 @@ fn twin(lines: &mut Lines, details: &Details) {
         let classes = format!("{same:.0} of {samples:.0} samples have the network's class");
         lines.add(
             "polynomials",
-            format!("{classes}; outputs off by {mean:.2e} in the mean, the largest is {largest:.3}"),
+            format!("{classes}; outputs differ by {mean:.2e} on average, the largest output is {largest:.3}"),
         );
     }
 }

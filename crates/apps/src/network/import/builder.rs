@@ -223,12 +223,14 @@ impl Builder {
         let chained = |term: &Term| [&term.chain[..], std::slice::from_ref(&map)].concat();
         // Maps are joined to one where that is not half as many products again. A map of a sum that is not made before is one
         // for each of its terms.
-        let joined: u64 = terms.iter().map(|term| entries(&chained(term), outputs)).fold(0, u64::saturating_add);
-        let apart = entries(std::slice::from_ref(&map), outputs)
-            + terms.iter().map(|term| entries(&term.chain, tensor.size())).sum::<u64>();
+        let joined = terms.iter().map(|term| entries(&chained(term), outputs)).fold(0, u64::saturating_add);
+        let apart = terms
+            .iter()
+            .map(|term| entries(&term.chain, tensor.size()))
+            .fold(entries(std::slice::from_ref(&map), outputs), u64::saturating_add);
         let long = terms.iter().any(|term| term.chain.len() >= 64);
         let made = terms.iter().all(|term| term.chain.is_empty()) && terms.len() <= 1;
-        if !made && (long || (joined > FEW && joined > apart + apart / 2)) {
+        if !made && (long || (joined > FEW && joined > apart.saturating_add(apart / 2))) {
             let of = self.value(tensor)?;
             (terms, bias) = (vec![Term { of, chain: Vec::new() }], None);
         }
