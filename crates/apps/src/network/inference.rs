@@ -113,8 +113,9 @@ impl Inference {
         Err(NetworkError::Shape { what: "the network", got, wanted })
     }
 
-    /// Units and polynomials of all values.
-    fn units(&self) -> std::result::Result<(Vec<Unit>, Vec<Option<Activation>>), NetworkError> {
+    /// Units and polynomials of all values, which no parameters change.
+    pub(super) fn fitted(&self) -> std::result::Result<Fitted, NetworkError> {
+        self.check()?;
         let (mut units, mut activations): (Vec<Unit>, Vec<Option<Activation>>) = (Vec::new(), Vec::new());
         let wanted = Wanted { error: self.error, sign: self.sign.as_ref() };
         for (at, value) in self.network.values.iter().enumerate() {
@@ -131,7 +132,7 @@ impl Inference {
             units.push(unit);
             activations.push(activation);
         }
-        Ok((units, activations))
+        Ok(Fitted { units, activations })
     }
 
     /// The unit of an input or a sum: around zero, unless a function of it has no value there.
@@ -152,6 +153,13 @@ impl Inference {
     }
 }
 
+/// Units of values, and the polynomials in the place of functions.
+#[derive(Clone)]
+pub(super) struct Fitted {
+    units: Vec<Unit>,
+    activations: Vec<Option<Activation>>,
+}
+
 /// What is known of a program before any map is made.
 pub(super) struct Outline {
     pub(super) units: Vec<Unit>,
@@ -162,8 +170,15 @@ pub(super) struct Outline {
 
 impl Outline {
     pub(super) fn new(params: &Params, options: &Inference) -> std::result::Result<Self, NetworkError> {
-        options.check()?;
-        let (units, activations) = options.units()?;
+        Self::of(params, options, options.fitted()?)
+    }
+
+    /// With polynomials that were fitted before: those of a large network take a minute.
+    pub(super) fn of(
+        params: &Params,
+        options: &Inference,
+        Fitted { units, activations }: Fitted,
+    ) -> std::result::Result<Self, NetworkError> {
         let depth = |(value, activation): (&Value, &Option<Activation>)| match value.operation {
             Operation::Input => 0,
             _ => activation.as_ref().map_or(1, Activation::depth),

@@ -245,11 +245,11 @@ impl NetworkArgs {
         if let Some(name) = &self.preset {
             return Ok((name.clone(), named_params(name)?));
         }
-        let (mut possible, mut reason) = (Vec::new(), None);
+        let (mut possible, mut reason, fitted) = (Vec::new(), None, inference.fitted()?);
         for name in PRESETS {
             let params = named_params(name)?;
             let bootstrapping = params.bootstrapping().map(|_| BootstrapPlan::fastest(params.max_slots()));
-            match Outline::new(&params, &Inference { bootstrapping, ..inference.clone() }) {
+            match Outline::of(&params, &Inference { bootstrapping, ..inference.clone() }, fitted.clone()) {
                 Ok(outline) => possible.push((outline.ciphertexts(), name, params)),
                 Err(refused @ NetworkError::Levels { .. }) => reason = Some(refused),
                 Err(refused) => return Err(refused.into()),
