@@ -227,7 +227,8 @@ impl Activation {
                 if line.abs() > 0.0 { auto.add(&bend, &auto.scale_to(u, *line, bend.level)?)? } else { bend }
             }
         };
-        Ok(value.bounded_by(1.0))
+        // A step reaches beyond 0 and 1 by its error; other forms were shrunk by theirs.
+        Ok(value.bounded_by(if matches!(self.form, Form::Step { .. }) { 1.0 + self.error } else { 1.0 }))
     }
 }
 

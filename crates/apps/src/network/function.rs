@@ -5,6 +5,9 @@
 
 use serde::{Deserialize, Serialize};
 
+/// What is no difference: zeros among weights are nearly so.
+const NOTHING: f64 = 1e-90;
+
 /// Operators on one number. Numbers beside them are public.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -49,6 +52,8 @@ pub enum Expression {
     Number(#[serde(deserialize_with = "limbwise::finite::field")] f64),
     Of(Named, Box<Expression>),
     Both(Joined, Box<[Expression; 2]>),
+    /// The second where the first is not zero, elsewhere the third.
+    Choice(Box<[Expression; 3]>),
 }
 
 /// `2/√π · ∫ exp(−t²)`: by its series near zero, by a continued fraction beyond.
@@ -85,8 +90,8 @@ impl Named {
             Self::Reciprocal => 1.0 / x,
             Self::Sin => x.sin(),
             Self::Cos => x.cos(),
-            Self::Positive => f64::from(u8::from(x > 0.0)),
-            Self::NotNegative => f64::from(u8::from(x >= 0.0)),
+            Self::Positive => f64::from(u8::from(x > NOTHING)),
+            Self::NotNegative => f64::from(u8::from(x >= -NOTHING)),
         }
     }
 }
@@ -124,6 +129,8 @@ impl Expression {
             Self::Number(number) => *number,
             Self::Of(named, inner) => named.evaluate(inner.evaluate(x)),
             Self::Both(joined, both) => joined.evaluate(both[0].evaluate(x), both[1].evaluate(x)),
+            Self::Choice(parts) if parts[0].evaluate(x) == 0.0 => parts[2].evaluate(x),
+            Self::Choice(parts) => parts[1].evaluate(x),
         }
     }
 
@@ -133,6 +140,7 @@ impl Expression {
             Self::X | Self::Number(_) => 0,
             Self::Of(_, inner) => inner.size(),
             Self::Both(_, both) => both[0].size() + both[1].size(),
+            Self::Choice(parts) => parts.iter().map(Self::size).sum(),
         }
     }
 
@@ -143,6 +151,7 @@ impl Expression {
             Self::Number(number) => Self::Number(*number),
             Self::Of(named, inner) => inner.after(first).of(*named),
             Self::Both(joined, both) => both[0].after(first).with(*joined, both[1].after(first)),
+            Self::Choice(parts) => Self::Choice(Box::new(parts.each_ref().map(|part| part.after(first)))),
         }
     }
 
@@ -151,7 +160,7 @@ impl Expression {
         match self {
             Self::X => Some([1.0, 0.0]),
             Self::Number(number) => Some([0.0, *number]),
-            Self::Of(..) => None,
+            Self::Of(..) | Self::Choice(_) => None,
             Self::Both(joined, both) => match (joined, both[0].straight()?, both[1].straight()?) {
                 (Joined::Add, [a, b], [c, d]) => Some([a + c, b + d]),
                 (Joined::Mul, [a, b], [0.0, c]) | (Joined::Mul, [0.0, c], [a, b]) => Some([a * c, b * c]),
@@ -168,11 +177,12 @@ impl Expression {
             Self::X | Self::Number(_) => Vec::new(),
             Self::Of(named, inner) => {
                 let mut all = inner.bends();
-                if matches!(named, Named::Relu | Named::Abs) {
+                if matches!(named, Named::Relu | Named::Abs | Named::Positive | Named::NotNegative) {
                     all.push((**inner).clone());
                 }
                 all
             }
+            Self::Choice(parts) => parts.iter().flat_map(Self::bends).collect(),
             Self::Both(joined, both) => {
                 let mut all = [both[0].bends(), both[1].bends()].concat();
                 if matches!(joined, Joined::Max | Joined::Min) {
@@ -180,6 +190,27 @@ impl Expression {
                 }
                 all
             }
+        }
+    }
+
+    /// 1 where a step is 0, and 0 where it is 1.
+    pub fn opposite(&self) -> Option<Self> {
+        let Self::Of(named, inner) = self else { return None };
+        let negative = inner.clone().by(Joined::Mul, -1.0);
+        match named {
+            Named::Positive => Some(negative.of(Named::NotNegative)),
+            Named::NotNegative => Some(negative.of(Named::Positive)),
+            _ => None,
+        }
+    }
+
+    /// The argument of a step, if it is one of something else than x.
+    pub fn step_of(&self) -> Option<(Named, &Self)> {
+        match self {
+            Self::Of(named @ (Named::Positive | Named::NotNegative), inner) if **inner != Self::X => {
+                Some((*named, inner))
+            }
+            _ => None,
         }
     }
 
@@ -208,6 +239,10 @@ impl Expression {
             Self::Number(number) => number.to_string(),
             Self::Of(named, inner) => format!("{named:?}({})", inner.text()).to_lowercase(),
             Self::Both(joined, both) => format!("{joined:?}({}, {})", both[0].text(), both[1].text()).to_lowercase(),
+            Self::Choice(parts) => {
+                let [condition, yes, no] = parts.each_ref().map(Self::text);
+                format!("where({condition}, {yes}, {no})")
+            }
         }
     }
 }

@@ -172,6 +172,19 @@ impl Linear {
         }
     }
 
+    /// The largest of its entries, without their signs.
+    pub fn peak(&self, tensors: &Tensors) -> f64 {
+        let most = |weights: usize| tensors[weights].iter().fold(0.0, |most: f64, w| most.max(w.abs()));
+        match self {
+            Self::Convolution { weights, .. } | Self::Dense { weights, .. } | Self::Scale { weights, .. } => {
+                most(*weights)
+            }
+            Self::Mean { .. } => 1.0 / self.longest_row() as f64,
+            Self::View { .. } => 1.0,
+            Self::Factor { factor, .. } | Self::Sum { factor, .. } => factor.abs(),
+        }
+    }
+
     /// Rows and columns of the input from one of the result's to the next.
     pub fn strides(&self) -> [usize; 2] {
         match self {

@@ -135,8 +135,14 @@ impl Builder {
                 Ok(self.push(shape, Operation::Product { of: [*of, *of] }))
             }
             Form::Function { of, expression } => {
-                let of = self.ranged(*of);
-                Ok(self.push(shape, Operation::Function { of, expression: expression.clone() }))
+                let (mut of, mut expression) = (*of, expression.clone());
+                // A step is one of a value of its own: of the difference that is compared.
+                if let Some((named, inner)) = expression.step_of() {
+                    of = self.made(&Tensor::new(shape.clone(), Form::Function { of, expression: inner.clone() }))?;
+                    expression = Expression::X.of(named);
+                }
+                let of = self.ranged(of);
+                Ok(self.push(shape, Operation::Function { of, expression }))
             }
             Form::Sum { terms, bias: None } if matches!(&terms[..], [Term { chain, .. }] if chain.is_empty()) => {
                 Ok(terms[0].of)

@@ -204,9 +204,9 @@ pub(super) fn axis(axis: i64, sides: usize) -> Taken<usize> {
     }
 }
 
-/// `exp(x) / Σ exp(x)`: the ranges of both are calibrated. The mean is taken off first, which changes nothing but that
-/// sums are at least the number of classes, however large the scores are.
-pub(super) fn softmax(b: &mut Builder, attributes: Attributes<'_>, x: &Tensor) -> Taken<Tensor> {
+/// Numbers without their mean along an axis, which changes no softmax but that sums of exponentials are at least the number
+/// of classes, however large the scores are; and the sum of their exponentials, with these.
+fn exponentials(b: &mut Builder, attributes: Attributes<'_>, x: &Tensor) -> Taken<[Tensor; 3]> {
     let at = axis(attributes.int("axis", -1), x.shape.len())?;
     let layer = b.layer.clone();
     let summed: Vec<bool> = (0..x.shape.len()).map(|axis| axis == at).collect();
@@ -214,16 +214,95 @@ pub(super) fn softmax(b: &mut Builder, attributes: Attributes<'_>, x: &Tensor) -
     let mean = spread_sum(b, &x, &summed, 1.0 / x.shape[at] as f64)?;
     let centred = subtracted(b, &x, &mean)?;
     b.layer = format!("{layer} (centred)");
+    let centred = b.shared(centred)?;
     let exp = function(b, &centred, &Expression::X.of(Named::Exp))?;
     b.layer = format!("{layer} (exp)");
     let exp = b.shared(exp)?;
     let sum = spread_sum(b, &exp, &summed, 1.0)?;
     b.layer = format!("{layer} (sum)");
-    let inverse = function(b, &sum, &Expression::X.of(Named::Reciprocal))?;
+    let sum = b.shared(sum)?;
+    b.layer = layer;
+    Ok([centred, exp, sum])
+}
+
+/// `exp(x) / Σ exp(x)`: the ranges of both are calibrated.
+pub(super) fn softmax(b: &mut Builder, attributes: Attributes<'_>, x: &Tensor) -> Taken<Tensor> {
+    let layer = b.layer.clone();
+    let [_, exp, sum] = exponentials(b, attributes, x)?;
     b.layer = format!("{layer} (reciprocal)");
+    let inverse = function(b, &sum, &Expression::X.of(Named::Reciprocal))?;
     let inverse = b.shared(inverse)?;
     b.layer = layer;
     b.multiplied(&exp, &inverse)
+}
+
+/// `x − log Σ exp(x)`.
+pub(super) fn log_softmax(b: &mut Builder, attributes: Attributes<'_>, x: &Tensor) -> Taken<Tensor> {
+    let layer = b.layer.clone();
+    let [centred, _, sum] = exponentials(b, attributes, x)?;
+    b.layer = format!("{layer} (log)");
+    let log = function(b, &sum, &Expression::X.of(Named::Log))?;
+    let log = b.shared(log)?;
+    b.layer = layer;
+    subtracted(b, &centred, &log)
+}
+
+/// The part that one number has in a mean over some axes.
+fn share(x: &Tensor, summed: &[bool]) -> f64 {
+    1.0 / x.shape.iter().zip(summed).filter(|(_, gone)| **gone).map(|(side, _)| side).product::<usize>() as f64
+}
+
+/// `(x − mean)/√(variance + ε)` over some axes, with the mean and the inverse deviation.
+fn normalized(b: &mut Builder, x: &Tensor, summed: &[bool], epsilon: f64) -> Taken<[Tensor; 3]> {
+    let layer = b.layer.clone();
+    let x = b.shared(x.clone())?;
+    let mean = spread_sum(b, &x, summed, share(&x, summed))?;
+    let centred = subtracted(b, &x, &mean)?;
+    b.layer = format!("{layer} (centred)");
+    let centred = b.shared(centred)?;
+    b.layer = layer;
+    let [normed, inverse] = by_root(b, &centred, summed, epsilon)?;
+    Ok([normed, mean, inverse])
+}
+
+/// `x/√(mean of squares + ε)` over some axes, with the inverse root.
+fn by_root(b: &mut Builder, centred: &Tensor, summed: &[bool], epsilon: f64) -> Taken<[Tensor; 2]> {
+    let layer = b.layer.clone();
+    let centred = b.shared(centred.clone())?;
+    b.layer = format!("{layer} (squares)");
+    let squares = joined(b, Joined::Mul, &centred, &centred)?;
+    let squares = b.shared(squares)?;
+    let variance = spread_sum(b, &squares, summed, share(&squares, summed))?;
+    b.layer = format!("{layer} (variance)");
+    let of = b.value(&variance)?;
+    let variance = Tensor { form: Form::Function { of, expression: Expression::X }, ..variance };
+    let root = Expression::X.by(Joined::Add, epsilon).of(Named::Sqrt).of(Named::Reciprocal);
+    let inverse = function(b, &variance, &root)?;
+    b.layer = format!("{layer} (inverse root)");
+    let inverse = b.shared(inverse)?;
+    b.layer = layer;
+    Ok([b.multiplied(&centred, &inverse)?, inverse])
+}
+
+/// `x/√(mean of squares + ε)`, times a scale.
+pub(super) fn root_norm(b: &mut Builder, attributes: Attributes<'_>, inputs: &[Option<Tensor>]) -> Taken<Tensor> {
+    let x = needed(inputs, 0)?;
+    let first = axis(attributes.int("axis", -1), x.shape.len())?;
+    let summed: Vec<bool> = (0..x.shape.len()).map(|axis| axis >= first).collect();
+    let [normed, _] = by_root(b, x, &summed, attributes.float("epsilon", 1e-5))?;
+    rescaled(b, normed, [inputs.get(1).and_then(Option::as_ref), None])
+}
+
+/// A normed tensor times a scale, with a shift.
+fn rescaled(b: &mut Builder, normed: Tensor, [scale, shift]: [Option<&Tensor>; 2]) -> Taken<Tensor> {
+    let scaled = match scale {
+        Some(scale) => joined(b, Joined::Mul, &normed, scale)?,
+        None => normed,
+    };
+    match shift {
+        Some(shift) => joined(b, Joined::Add, &scaled, shift),
+        None => Ok(scaled),
+    }
 }
 
 /// `(x − mean)/√(variance + ε)`, times a scale, with a shift.
@@ -232,39 +311,71 @@ pub(super) fn layer_norm(b: &mut Builder, attributes: Attributes<'_>, inputs: &[
     let x = needed(inputs, 0)?;
     let first = axis(attributes.int("axis", -1), x.shape.len())?;
     let summed: Vec<bool> = (0..x.shape.len()).map(|axis| axis >= first).collect();
-    let count: usize = x.shape[first..].iter().product();
-    let share = 1.0 / count as f64;
-    let layer = b.layer.clone();
-    let x = b.shared(x.clone())?;
-    let mean = spread_sum(b, &x, &summed, share)?;
-    let centred = subtracted(b, &x, &mean)?;
-    b.layer = format!("{layer} (centred)");
-    let centred = b.shared(centred)?;
-    b.layer = format!("{layer} (squares)");
-    let squares = joined(b, Joined::Mul, &centred, &centred)?;
-    let squares = b.shared(squares)?;
-    let variance = spread_sum(b, &squares, &summed, share)?;
-    b.layer = format!("{layer} (variance)");
-    let of = b.value(&variance)?;
-    let variance = Tensor { form: Form::Function { of, expression: Expression::X }, ..variance };
-    let root = Expression::X.by(Joined::Add, attributes.float("epsilon", 1e-5)).of(Named::Sqrt).of(Named::Reciprocal);
-    let inverse = function(b, &variance, &root)?;
-    b.layer = format!("{layer} (inverse root)");
-    let inverse = b.shared(inverse)?;
-    b.layer = layer;
-    let normed = b.multiplied(&centred, &inverse)?;
-    let scaled = match inputs.get(1).and_then(Option::as_ref) {
-        Some(scale) => joined(b, Joined::Mul, &normed, scale)?,
-        None => normed,
-    };
-    let result = match inputs.get(2).and_then(Option::as_ref) {
-        Some(shift) => joined(b, Joined::Add, &scaled, shift)?,
-        None => scaled,
-    };
+    let [normed, mean, inverse] = normalized(b, x, &summed, attributes.float("epsilon", 1e-5))?;
+    let result = rescaled(b, normed, [1, 2].map(|at| inputs.get(at).and_then(Option::as_ref)))?;
     if attributes.0.outputs.len() == 1 {
         return Ok(vec![result]);
     }
     Ok(vec![result, first_of(b, &mean, &summed)?, first_of(b, &inverse, &summed)?])
+}
+
+/// The norm of each channel of each image, times a scale a channel, with a shift.
+pub(super) fn instance_norm(b: &mut Builder, attributes: Attributes<'_>, inputs: &[Option<Tensor>]) -> Taken<Tensor> {
+    let [x, scale, shift] = [needed(inputs, 0)?, needed(inputs, 1)?, needed(inputs, 2)?];
+    let summed: Vec<bool> = (0..x.shape.len()).map(|axis| axis > 1).collect();
+    let [normed, ..] = normalized(b, x, &summed, attributes.float("epsilon", 1e-5))?;
+    let [scale, shift] = [a_channel(x, scale, 1)?, a_channel(x, shift, 1)?];
+    rescaled(b, normed, [Some(&scale), Some(&shift)])
+}
+
+/// The norm of some channels of an image together, times a scale a channel or a group, with a shift.
+pub(super) fn group_norm(b: &mut Builder, attributes: Attributes<'_>, inputs: &[Option<Tensor>]) -> Taken<Tensor> {
+    let [x, scale, shift] = [needed(inputs, 0)?, needed(inputs, 1)?, needed(inputs, 2)?];
+    let groups = usize::try_from(attributes.int("num_groups", 0)).unwrap_or(0);
+    let channels = x.shape.get(1).copied().unwrap_or(0);
+    if groups == 0 || channels == 0 || channels % groups != 0 {
+        return refuse(format!("{channels} channels in {groups} groups"), "a multiple");
+    }
+    let flat = x.reshaped(vec![x.shape[0], groups, x.size() / (x.shape[0] * groups)]);
+    let [normed, ..] = normalized(b, &flat, &[false, false, true], attributes.float("epsilon", 1e-5))?;
+    let each = |numbers: &Tensor| a_channel(x, numbers, if numbers.size() == groups { channels / groups } else { 1 });
+    let [scale, shift] = [each(scale)?, each(shift)?];
+    rescaled(b, normed.reshaped(x.shape.clone()), [Some(&scale), Some(&shift)])
+}
+
+/// Constants for each channel of a tensor, each repeated for so many of them.
+fn a_channel(x: &Tensor, constants: &Tensor, repeated: usize) -> Taken<Tensor> {
+    let channels = x.shape.get(1).copied().unwrap_or(0);
+    match constants.numbers() {
+        Some(numbers) if numbers.len() * repeated == channels => {
+            let shape = [vec![channels], vec![1; x.shape.len().saturating_sub(2)]].concat();
+            let numbers = numbers.iter().flat_map(|&x| std::iter::repeat_n(x, repeated)).collect();
+            Ok(Tensor::constant(shape, numbers))
+        }
+        _ => refuse(format!("a scale or shift of {:?}", constants.shape), "a constant for each channel"),
+    }
+}
+
+/// The greatest number along some axes.
+pub(super) fn greatest_along(b: &mut Builder, attributes: Attributes<'_>, inputs: &[Option<Tensor>]) -> Taken<Tensor> {
+    let x = needed(inputs, 0)?;
+    let Some(axes) = shapes::reduced_axes(attributes, inputs)? else { return Ok(x.clone()) };
+    let count: usize = axes.iter().map(|&at| x.shape[at]).product();
+    if count > MOST_COMPARED {
+        return refuse(format!("the maximum of {count} numbers"), format!("at most {MOST_COMPARED}, or a mean"));
+    }
+    let layer = b.layer.clone();
+    let mut made = x.clone();
+    for &at in axes.iter().filter(|&&at| x.shape[at] > 1) {
+        made = b.shared(made)?;
+        let all = (0..x.shape[at]).map(|place| shapes::picked(b, &made, at, vec![place])).collect::<Taken<Vec<_>>>()?;
+        b.layer = format!("{layer} (side {at})");
+        made = largest(b, all)?;
+    }
+    b.layer = layer;
+    let keeps = attributes.int("keepdims", 1) != 0;
+    let kept = (0..x.shape.len()).filter(|at| keeps || !axes.contains(at)).map(|at| made.shape[at]).collect();
+    Ok(made.reshaped(kept))
 }
 
 /// The first place along some axes, along which all are equal.

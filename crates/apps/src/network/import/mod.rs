@@ -5,12 +5,14 @@
 //! norms, poolings, paddings and concatenations end in the maps beside them, and functions of one tensor in one
 //! expression. Nothing of a file is trusted: sizes are checked before anything is made of them.
 //!
-//! Read in this order: [`builder`] (tensors and values), `operators` (the list), `windows`, `shapes`, `pointwise`,
-//! `composed`.
+//! Read in this order: [`builder`] (tensors and values), `operators` (the list), `windows`, `shapes`, `images`,
+//! `pointwise`, `choices`, `composed`.
 
 mod builder;
+mod choices;
 mod composed;
 mod external;
+mod images;
 mod operators;
 mod pointwise;
 mod shapes;

@@ -3,9 +3,12 @@
 use super::{
     Taken,
     builder::{Builder, Tensor},
-    composed, pointwise, refuse, shapes, windows,
+    choices, composed, images, pointwise, refuse, shapes, windows,
 };
-use crate::{network::function::Joined, onnx};
+use crate::{
+    network::function::{Expression::X, Joined, Named},
+    onnx,
+};
 
 /// The attributes of a node.
 #[derive(Clone, Copy)]
@@ -87,8 +90,18 @@ pub(super) fn apply(b: &mut Builder, node: &onnx::Node, inputs: &[Option<Tensor>
             composed::arg_max(b, attributes, &negated)?
         }
         "GlobalMaxPool" => composed::global_max(b, x()?)?,
+        "ReduceMax" => composed::greatest_along(b, attributes, inputs)?,
+        "ReduceMin" => {
+            let negated = [&[Some(b.negated(x()?)?)], inputs.get(1..).unwrap_or(&[])].concat();
+            let most = composed::greatest_along(b, attributes, &negated)?;
+            b.negated(&most)?
+        }
         "Softmax" => composed::softmax(b, attributes, x()?)?,
+        "LogSoftmax" => composed::log_softmax(b, attributes, x()?)?,
         "LayerNormalization" => return composed::layer_norm(b, attributes, inputs),
+        "RMSNormalization" => composed::root_norm(b, attributes, inputs)?,
+        "InstanceNormalization" => composed::instance_norm(b, attributes, inputs)?,
+        "GroupNormalization" => composed::group_norm(b, attributes, inputs)?,
         "Add" => pointwise::joined(b, Joined::Add, x()?, needed(inputs, 1)?)?,
         "Mul" => pointwise::joined(b, Joined::Mul, x()?, needed(inputs, 1)?)?,
         "Div" => pointwise::joined(b, Joined::Div, x()?, needed(inputs, 1)?)?,
@@ -103,6 +116,10 @@ pub(super) fn apply(b: &mut Builder, node: &onnx::Node, inputs: &[Option<Tensor>
         }
         "PRelu" => pointwise::parametric_relu(b, x()?, needed(inputs, 1)?)?,
         "Clip" => pointwise::clipped(b, attributes, inputs)?,
+        "Where" => choices::chosen(b, inputs)?,
+        "Not" => choices::opposite(b, x()?)?,
+        "And" => pointwise::joined(b, Joined::Mul, x()?, needed(inputs, 1)?)?,
+        "Or" => choices::either(b, x()?, needed(inputs, 1)?)?,
         "Split" => return shapes::split(b, attributes, inputs),
         "Dropout" => return dropout(inputs),
         _ => return rest(b, node, inputs, version),
@@ -154,17 +171,25 @@ fn rest(b: &mut Builder, node: &onnx::Node, inputs: &[Option<Tensor>], version: 
             shapes::transposed(b, x()?, &order)?
         }
         "Expand" => shapes::expanded(b, inputs)?,
+        "Tile" => shapes::tiled(b, inputs)?,
         "Pad" => shapes::padded(b, attributes, inputs)?,
         "Slice" => shapes::sliced(b, inputs)?,
         "Gather" => shapes::gathered(b, attributes, inputs)?,
         "Concat" => shapes::concatenated(b, attributes, inputs)?,
         "ReduceMean" => shapes::reduced(b, attributes, inputs, shapes::Reduction::Mean)?,
         "ReduceSum" => shapes::reduced(b, attributes, inputs, shapes::Reduction::Sum)?,
-        "ReduceSumSquare" => {
-            let square = pointwise::joined(b, Joined::Pow, x()?, &Tensor::constant(vec![], vec![2.0]))?;
-            let inputs = [&[Some(square)], inputs.get(1..).unwrap_or(&[])].concat();
-            shapes::reduced(b, attributes, &inputs, shapes::Reduction::Sum)?
+        "ReduceSumSquare" | "ReduceL2" | "ReduceL1" => {
+            let function = if node.operator == "ReduceL1" { X.of(Named::Abs) } else { X.by(Joined::Pow, 2.0) };
+            let made = pointwise::function(b, x()?, &function)?;
+            let inputs = [&[Some(made)], inputs.get(1..).unwrap_or(&[])].concat();
+            let sum = shapes::reduced(b, attributes, &inputs, shapes::Reduction::Sum)?;
+            if node.operator == "ReduceL2" { pointwise::function(b, &sum, &X.of(Named::Sqrt))? } else { sum }
         }
+        "CumSum" => shapes::running_sum(b, attributes, inputs)?,
+        "Resize" => images::resized(b, attributes, inputs)?,
+        "DepthToSpace" => images::depth_to_space(b, attributes, x()?)?,
+        "SpaceToDepth" => images::space_to_depth(b, attributes, x()?)?,
+        "ConvTranspose" => images::transposed_convolution(b, attributes, inputs)?,
         "TopK" => {
             return refuse(
                 "indices as the result",
@@ -172,9 +197,10 @@ fn rest(b: &mut Builder, node: &onnx::Node, inputs: &[Option<Tensor>], version: 
             );
         }
         "Loop" | "If" | "Scan" => return refuse("a part that runs by its data", KNOWN),
-        name => match pointwise::named(name, attributes, version) {
-            Some(expression) => pointwise::function(b, x()?, &expression?)?,
-            None => return refuse("an operator that is not known", KNOWN),
+        name => match (pointwise::named(name, attributes, version), choices::compared(b, name, inputs)) {
+            (Some(expression), _) => pointwise::function(b, x()?, &expression?)?,
+            (None, Some(compared)) => compared?,
+            (None, None) => return refuse("an operator that is not known", KNOWN),
         },
     };
     Ok(vec![one])

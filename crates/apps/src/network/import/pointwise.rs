@@ -50,7 +50,7 @@ pub(super) fn named(operator: &str, attributes: Attributes<'_>, _version: i64) -
             }
             _ => half_gate(x().by(Joined::Mul, std::f64::consts::FRAC_1_SQRT_2).of(Named::Erf)),
         },
-        "Sign" | "Floor" | "Ceil" | "Round" | "Not" | "ThresholdedRelu" | "Hardmax" => {
+        "Sign" | "Floor" | "Ceil" | "Round" | "ThresholdedRelu" | "Hardmax" => {
             return Some(refuse("a function that jumps", "a continuous one: polynomials approximate it badly"));
         }
         _ => return None,
@@ -244,6 +244,11 @@ pub(super) fn parametric_relu(b: &mut Builder, x: &Tensor, slope: &Tensor) -> Ta
     if let &[alpha] = &numbers[..] {
         return function(b, x, &sided(Expression::X, Expression::X.by(Joined::Mul, alpha)));
     }
+    // Older converters write a slope for each channel without the sides of one behind it.
+    let channels = x.shape.get(1).copied().unwrap_or(0);
+    let sides = [&[numbers.len()], &vec![1; x.shape.len().saturating_sub(2)][..]].concat();
+    let by_channel = slope.shape == [channels] && x.shape.last() != Some(&channels);
+    let slope = if by_channel { slope.reshaped(sides) } else { slope.clone() };
     let shape = joined_shape(&x.shape, &slope.shape)?;
     if shape != x.shape {
         return refuse(format!("slopes of {:?} for {:?}", slope.shape, x.shape), "slopes that repeat to the data");

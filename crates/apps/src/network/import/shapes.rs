@@ -356,6 +356,16 @@ pub(super) enum Reduction {
     Mean,
 }
 
+/// The axes that a reduction takes away, all where none is named; `None` where that means nothing at all.
+pub(super) fn reduced_axes(attributes: Attributes<'_>, inputs: &[Option<Tensor>]) -> Taken<Option<Vec<usize>>> {
+    let sides = needed(inputs, 0)?.shape.len();
+    let given = integers(inputs, 1)?.or(attributes.ints("axes").map(<[i64]>::to_vec)).unwrap_or_default();
+    if given.is_empty() {
+        return Ok((attributes.int("noop_with_empty_axes", 0) == 0).then(|| (0..sides).collect()));
+    }
+    given.iter().map(|&at| axis(at, sides)).collect::<Taken<Vec<_>>>().map(Some)
+}
+
 pub(super) fn reduced(
     b: &mut Builder,
     attributes: Attributes<'_>,
@@ -363,12 +373,8 @@ pub(super) fn reduced(
     how: Reduction,
 ) -> Taken<Tensor> {
     let x = needed(inputs, 0)?;
-    let given = integers(inputs, 1)?.or(attributes.ints("axes").map(<[i64]>::to_vec)).unwrap_or_default();
-    if given.is_empty() && attributes.int("noop_with_empty_axes", 0) != 0 {
-        return Ok(x.clone());
-    }
-    let axes = given.iter().map(|&at| axis(at, x.shape.len())).collect::<Taken<Vec<_>>>()?;
-    let summed: Vec<bool> = (0..x.shape.len()).map(|at| axes.is_empty() || axes.contains(&at)).collect();
+    let Some(axes) = reduced_axes(attributes, inputs)? else { return Ok(x.clone()) };
+    let summed: Vec<bool> = (0..x.shape.len()).map(|at| axes.contains(&at)).collect();
     let gone = |at: usize| summed[at];
     let count: usize = (0..x.shape.len()).filter(|&at| gone(at)).map(|at| x.shape[at]).product();
     let kept = |keep: bool| {
@@ -378,6 +384,47 @@ pub(super) fn reduced(
     let factor = if how == Reduction::Mean { 1.0 / count as f64 } else { 1.0 };
     let shape = kept(attributes.int("keepdims", 1) != 0);
     b.linear(x, Linear::Sum { sides: x.shape.clone(), summed, factor }, shape)
+}
+
+/// A tensor repeated along its axes.
+pub(super) fn tiled(b: &mut Builder, inputs: &[Option<Tensor>]) -> Taken<Tensor> {
+    let x = needed(inputs, 0)?;
+    let times = whole(&integers(inputs, 1)?.unwrap_or_default())?;
+    if times.len() != x.shape.len() {
+        return refuse(format!("{times:?} repetitions of {:?}", x.shape), "one for each axis");
+    }
+    let (mut made, parts) = (x.clone(), x.shape.iter().zip(&times).map(|(side, times)| side.checked_mul(*times)));
+    for (at, part) in parts.enumerate().filter(|(at, _)| times[*at] != 1) {
+        let mut shape = made.shape.clone();
+        let side = std::mem::replace(&mut shape[at], part.unwrap_or(usize::MAX));
+        size(&shape)?;
+        made = picked(b, &made, at, (0..shape[at]).map(|place| place % side).collect())?;
+    }
+    Ok(made)
+}
+
+/// The longest side along which sums are kept running.
+const MOST_RUNNING: usize = 1 << 10;
+
+/// Sums of all numbers up to each place of an axis.
+pub(super) fn running_sum(b: &mut Builder, attributes: Attributes<'_>, inputs: &[Option<Tensor>]) -> Taken<Tensor> {
+    let x = needed(inputs, 0)?;
+    let Some(&[given]) = integers(inputs, 1)?.as_deref() else { return refuse("no axis", "one") };
+    let at = axis(given, x.shape.len())?;
+    let side = x.shape[at];
+    if side > MOST_RUNNING {
+        return refuse(format!("running sums of {side} numbers"), format!("at most {MOST_RUNNING}"));
+    }
+    let [turned, without] = ["reverse", "exclusive"].map(|name| attributes.int(name, 0) != 0);
+    let counts = |to: usize, from: usize| {
+        let (to, from) = if turned { (from, to) } else { (to, from) };
+        from < to || (from == to && !without)
+    };
+    let entries = (0..side * side).map(|entry| f64::from(u8::from(counts(entry / side, entry % side)))).collect();
+    let (lead, trail) = (x.shape[..at].iter().product(), x.shape[at + 1..].iter().product());
+    let weights = b.weight(entries);
+    let dense = Linear::Dense { lead, rows: side, columns: side, trail, transposed: false, weights };
+    b.linear(x, dense, x.shape.clone())
 }
 
 /// The mean of all pixels of each channel.

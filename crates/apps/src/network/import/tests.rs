@@ -169,8 +169,20 @@ fn what_cannot_be_run_is_refused_by_its_layer() {
     );
     let nan = Writer::new(&[1, 1]).floats("w", &[1, 1], &[f32::NAN]).node("MatMul", &["x", "w"], "y", vec![]);
     assert!(nan.refused().contains("NaN in w"));
-    let both = Writer::new(&[2, 2]).node("Relu", &["x"], "a", vec![]).node("MatMul", &["x", "a"], "y", vec![]);
-    assert!(both.refused().contains("product of two encrypted tensors"));
+    let both = Writer::new(&[1, 256, 256]).node("Relu", &["x"], "a", vec![]).node("MatMul", &["x", "a"], "y", vec![]);
+    assert!(both.refused().contains("a product of two encrypted matrices, 256×256 and 256×256"));
+    let running = Writer::new(&[1, 2000]).whole("axis", &[1]).node("CumSum", &["x", "axis"], "y", vec![]);
+    assert!(running.refused().contains("running sums of 2000 numbers"));
+    let scales =
+        Writer::new(&[1, 1, 4, 4]).floats("s", &[4], &[1., 1., 1e9, 2.]).node("Resize", &["x", "", "s"], "y", vec![]);
+    assert!(scales.refused().contains("2^24"));
+    let pads = Writer::new(&[1, 1, 4, 4]).floats("k", &[1, 1, 2, 2], &[1.0; 4]).node(
+        "ConvTranspose",
+        &["x", "k"],
+        "y",
+        vec![ints("pads", &[3, 0, 0, 0])],
+    );
+    assert!(pads.refused().contains("less than the kernel reaches"));
     assert!(Writer::new(&[1, 3]).node("TopK", &["x"], "y", vec![]).refused().contains("after decryption"));
     let many = Writer::new(&[1, 100]).node("ArgMax", &["x"], "y", vec![int("axis", 1)]).refused();
     assert!(many.contains("the greatest of 100 numbers") && many.contains("after decryption"), "{many}");
@@ -231,6 +243,195 @@ fn places_of_the_greatest_are_found() {
     assert_eq!(of(&x, last(0)), [0., 2.]);
     assert_eq!(of(&x, last(1)), [2., 3.]);
     assert_eq!(of(&x, vec![]), [0., 0., 0., 0.]);
+}
+
+#[test]
+fn choices_by_one_tensor_are_one_function() {
+    // As PyTorch writes Softplus: the exponential may overflow where it is not chosen.
+    let softplus = Writer::new(&[1, 4])
+        .floats("most", &[], &[20.0])
+        .floats("one", &[], &[1.0])
+        .node("Greater", &["x", "most"], "high", vec![])
+        .node("Exp", &["x"], "e", vec![])
+        .node("Add", &["e", "one"], "more", vec![])
+        .node("Log", &["more"], "soft", vec![])
+        .node("Where", &["high", "x", "soft"], "y", vec![])
+        .read()
+        .unwrap();
+    assert_eq!(softplus.skeleton.values.len(), 2, "{:?}", softplus.skeleton.values);
+    assert!(close(&outputs(&softplus, &[1000., 0., -2., 3.]), &[1000., 0.693_147_18, 0.126_928_01, 3.048_587_35]));
+    let leaky = Writer::new(&[1, 3])
+        .floats("zero", &[], &[0.0])
+        .floats("slope", &[], &[0.1])
+        .node("LessOrEqual", &["x", "zero"], "low", vec![])
+        .node("Not", &["low"], "high", vec![])
+        .node("Mul", &["x", "slope"], "small", vec![])
+        .node("Where", &["high", "x", "small"], "y", vec![])
+        .read()
+        .unwrap();
+    assert_eq!(leaky.skeleton.values.len(), 2);
+    assert!(close(&outputs(&leaky, &[-2., 0., 3.]), &[-0.2, 0., 3.]));
+    // Two tensors, one of which chooses: a step of its own and a product.
+    let apart = Writer::new(&[1, 2])
+        .floats("limit", &[2], &[1.0, -1.0])
+        .node("Less", &["x", "limit"], "low", vec![])
+        .node("Exp", &["x"], "e", vec![])
+        .node("Where", &["low", "e", "x"], "y", vec![])
+        .read()
+        .unwrap();
+    assert!(close(&outputs(&apart, &[0., 5.]), &[1., 5.]));
+    let known = Writer::new(&[1, 2])
+        .whole("mask", &[0, 1])
+        .floats("c", &[], &[7.0])
+        .node("Where", &["mask", "x", "c"], "y", vec![])
+        .read()
+        .unwrap();
+    assert!(close(&outputs(&known, &[3., 4.]), &[7., 4.]));
+    let both = Writer::new(&[1, 3])
+        .floats("a", &[], &[0.0])
+        .floats("b", &[], &[1.0])
+        .node("GreaterOrEqual", &["x", "a"], "from", vec![])
+        .node("Greater", &["x", "b"], "past", vec![])
+        .node("Not", &["past"], "to", vec![])
+        .node("And", &["from", "to"], "in", vec![])
+        .node("Or", &["in", "past"], "y", vec![])
+        .read()
+        .unwrap();
+    assert!(close(&outputs(&both, &[-1., 0.5, 2.]), &[0., 1., 1.]));
+}
+
+#[test]
+fn encrypted_matrices_are_multiplied() {
+    // x·xᵀ for two samples of 2 × 3.
+    let gram = Writer::new(&[2, 2, 3])
+        .node("Transpose", &["x"], "t", vec![ints("perm", &[0, 2, 1])])
+        .node("MatMul", &["x", "t"], "y", vec![])
+        .read()
+        .unwrap();
+    let x = [1., 2., 3., 4., 5., 6., 1., 0., -1., 2., 1., 0.];
+    assert!(close(&outputs(&gram, &x), &[14., 32., 32., 77., 2., 2., 2., 5.]));
+    let attention = Writer::new(&[1, 2, 2])
+        .floats("v", &[2, 2], &[1., 0., 0., 2.])
+        .node("Transpose", &["x"], "t", vec![ints("perm", &[0, 2, 1])])
+        .node("MatMul", &["x", "t"], "scores", vec![])
+        .node("Softmax", &["scores"], "weights", vec![])
+        .node("MatMul", &["x", "v"], "values", vec![])
+        .node("MatMul", &["weights", "values"], "y", vec![])
+        .read()
+        .unwrap();
+    let e = 1f64.exp();
+    let got = outputs(&attention, &[1., 0., 0., 1.]);
+    assert!(close(&got, &[e / (e + 1.), 2. / (e + 1.), 1. / (e + 1.), 2. * e / (e + 1.)]), "{got:?}");
+}
+
+#[test]
+fn images_are_enlarged_and_turned() {
+    let filter = [1., 2., 3., -1., 0.5, 4., 2., 0., 1.];
+    let made = Writer::new(&[1, 1, 2, 3])
+        .floats("k", &[1, 1, 3, 3], &filter)
+        .node(
+            "ConvTranspose",
+            &["x", "k"],
+            "y",
+            vec![ints("strides", &[2, 1]), ints("pads", &[1, 0, 0, 1]), ints("output_padding", &[1, 0])],
+        )
+        .read()
+        .unwrap();
+    let x = [1., -2., 3., 0.5, 4., -1.];
+    // Each pixel adds its filter where it stands.
+    let (mut whole, rows, columns) = ([0.0; 36], 6, 6);
+    for (at, pixel) in x.iter().enumerate() {
+        for (tap, weight) in filter.iter().enumerate() {
+            whole[(2 * (at / 3) + tap / 3) * columns + at % 3 + tap % 3] += pixel * f64::from(*weight);
+        }
+    }
+    let wanted: Vec<f64> = (1..rows).flat_map(|y| (0..4).map(move |x| whole[y * columns + x])).collect();
+    assert_eq!(made.skeleton.values.last().unwrap().shape, [1, 1, 5, 4]);
+    assert!(close(&outputs(&made, &x), &wanted), "{:?} {wanted:?}", outputs(&made, &x));
+
+    let text = |name: &str, text: &str| Attribute { name: name.into(), text: text.into(), ..Attribute::default() };
+    let resized = |scale: f32, attributes| {
+        let writer = Writer::new(&[1, 1, 1, 4]).floats("s", &[4], &[1., 1., 1., scale]);
+        outputs(&writer.node("Resize", &["x", "", "s"], "y", attributes).read().unwrap(), &[1., 2., 3., 5.])
+    };
+    let floor = || vec![text("coordinate_transformation_mode", "asymmetric"), text("nearest_mode", "floor")];
+    assert_eq!(resized(2.0, floor()), [1., 1., 2., 2., 3., 3., 5., 5.]);
+    let linear = resized(2.0, vec![text("mode", "linear")]);
+    assert!(close(&linear, &[1., 1.25, 1.75, 2.25, 2.75, 3.5, 4.5, 5.]), "{linear:?}");
+    let corners = vec![text("mode", "linear"), text("coordinate_transformation_mode", "align_corners")];
+    let linear = resized(1.75, corners);
+    assert!(close(&linear, &[1., 1.5, 2., 2.5, 3., 4., 5.]), "{linear:?}");
+    // A cubic through four pixels has their values at them.
+    let cubic = resized(1.75, vec![text("mode", "cubic"), text("coordinate_transformation_mode", "align_corners")]);
+    assert!(close(&[cubic[0], cubic[2], cubic[4], cubic[6]], &[1., 2., 3., 5.]), "{cubic:?}");
+
+    let there = Writer::new(&[1, 4, 1, 2])
+        .node("DepthToSpace", &["x"], "d", vec![int("blocksize", 2)])
+        .node("SpaceToDepth", &["d"], "y", vec![int("blocksize", 2)])
+        .read()
+        .unwrap();
+    let x: Vec<f64> = (0..8).map(f64::from).collect();
+    assert!(close(&outputs(&there, &x), &x));
+    let space = Writer::new(&[1, 4, 1, 2]).node("DepthToSpace", &["x"], "y", vec![int("blocksize", 2)]).read().unwrap();
+    assert!(close(&outputs(&space, &x), &[0., 2., 1., 3., 4., 6., 5., 7.]));
+}
+
+#[test]
+fn norms_sums_and_maxima_along_axes() {
+    let norm = Writer::new(&[1, 2, 2])
+        .floats("scale", &[2], &[1., 2.])
+        .floats("shift", &[2], &[0., 1.])
+        .node("InstanceNormalization", &["x", "scale", "shift"], "y", vec![])
+        .read()
+        .unwrap();
+    let got = outputs(&norm, &[1., 3., 5., 1.]);
+    let near = |a: &[f64], b: &[f64]| a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-4);
+    assert!(near(&got, &[-1., 1., 3., -1.]), "{got:?}");
+    let groups = Writer::new(&[1, 4, 1])
+        .floats("scale", &[2], &[1., 2.])
+        .floats("shift", &[4], &[0., 0., 0., 1.])
+        .node("GroupNormalization", &["x", "scale", "shift"], "y", vec![int("num_groups", 2)])
+        .read()
+        .unwrap();
+    let got = outputs(&groups, &[1., 3., 5., 1.]);
+    assert!(near(&got, &[-1., 1., 2., -1.]), "{got:?}");
+    let root = Writer::new(&[1, 2])
+        .floats("scale", &[2], &[1., 2.])
+        .node("RMSNormalization", &["x", "scale"], "y", vec![])
+        .read()
+        .unwrap();
+    assert!(near(&outputs(&root, &[1., 7.]), &[0.2, 2.8]));
+    let tiles = Writer::new(&[1, 2]).whole("times", &[2, 2]).node("Tile", &["x", "times"], "y", vec![]).read().unwrap();
+    assert!(close(&outputs(&tiles, &[1., 2.]), &[1., 2., 1., 2., 1., 2., 1., 2.]));
+    let slopes = Writer::new(&[1, 2, 2])
+        .floats("slopes", &[2], &[0.5, 0.1])
+        .node("PRelu", &["x", "slopes"], "y", vec![])
+        .read()
+        .unwrap();
+    assert!(close(&outputs(&slopes, &[-1., 1., -1., -2.]), &[-0.5, 1., -0.5, -0.2]));
+    let channels = Writer::new(&[1, 2, 3])
+        .floats("slopes", &[2], &[0.5, 0.1])
+        .node("PRelu", &["x", "slopes"], "y", vec![])
+        .read()
+        .unwrap();
+    assert!(close(&outputs(&channels, &[-1., 1., -1., -2., 0., 1.]), &[-0.5, 1., -0.5, -0.2, 0., 1.]));
+    let softmax = Writer::new(&[1, 3]).node("LogSoftmax", &["x"], "y", vec![]).read().unwrap();
+    assert!(close(&outputs(&softmax, &[0., 1., 2.]), &[-2.407_605_96, -1.407_605_96, -0.407_605_96]));
+    let sums = |attributes| {
+        let writer = Writer::new(&[2, 3]).whole("axis", &[1]).node("CumSum", &["x", "axis"], "y", attributes);
+        outputs(&writer.read().unwrap(), &[1., 2., 3., 4., 5., 6.])
+    };
+    assert!(close(&sums(vec![]), &[1., 3., 6., 4., 9., 15.]));
+    assert!(close(&sums(vec![int("reverse", 1), int("exclusive", 1)]), &[5., 3., 0., 11., 6., 0.]));
+    let along = |operator: &str, x: &[f64]| {
+        let writer = Writer::new(&[1, 2, 3]).whole("axes", &[2]);
+        outputs(&writer.node(operator, &["x", "axes"], "y", vec![int("keepdims", 0)]).read().unwrap(), x)
+    };
+    let x = [1., -2., 2., 0., -4., 3.];
+    assert_eq!(along("ReduceMax", &x), [2., 3.]);
+    assert_eq!(along("ReduceMin", &x), [-2., -4.]);
+    assert_eq!(along("ReduceL1", &x), [5., 7.]);
+    assert_eq!(along("ReduceL2", &x), [3., 5.]);
 }
 
 #[test]

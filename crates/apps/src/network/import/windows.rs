@@ -342,9 +342,7 @@ pub(super) fn matmul(builder: &mut Builder, a: &Tensor, b: &Tensor) -> Taken<Ten
             let right = builder.broadcast(&right, &shape([inner, columns]))?;
             stacked(builder, &left, &right, shape([rows, columns]))?
         }
-        (None, None) => {
-            return refuse("a product of two encrypted tensors", "one of them constant (attention is not built yet)");
-        }
+        (None, None) => encrypted(builder, [&left, &right], (&lead, [rows, inner, columns]))?,
     };
     let mut sides = made.shape.clone();
     if b.shape.len() == 1 {
@@ -354,6 +352,36 @@ pub(super) fn matmul(builder: &mut Builder, a: &Tensor, b: &Tensor) -> Taken<Ten
         sides.remove(lead.len());
     }
     Ok(made.reshaped(sides))
+}
+
+/// Products of numbers in a product of two encrypted matrices.
+const MOST_PRODUCTS: usize = 1 << 20;
+
+/// Products of encrypted matrices: both repeated to all triples of row, column and place, multiplied there, and summed.
+fn encrypted(
+    builder: &mut Builder,
+    [left, right]: [&Tensor; 2],
+    (lead, [rows, inner, columns]): (&[usize], [usize; 3]),
+) -> Taken<Tensor> {
+    let all = [lead, &[rows, columns, inner]].concat();
+    let count = all.iter().try_fold(1_usize, |all, &side| all.checked_mul(side)).filter(|&all| all <= MOST_PRODUCTS);
+    if count.is_none() {
+        let wanted = format!("at most {MOST_PRODUCTS} products of numbers, or one of the matrices constant");
+        return refuse(format!("a product of two encrypted matrices, {rows}×{inner} and {inner}×{columns}"), wanted);
+    }
+    let (left, right) = (builder.shared(left.clone())?, builder.shared(right.clone())?);
+    let turned = last_turned(builder, &right)?;
+    let mut sides = [left.shape.clone(), turned.shape.clone()];
+    let [first, second] = sides.each_mut();
+    first.insert(first.len() - 1, 1);
+    second.insert(second.len() - 2, 1);
+    let [first, second] = sides;
+    let left = builder.broadcast(&left.reshaped(first), &all)?;
+    let right = builder.broadcast(&turned.reshaped(second), &all)?;
+    let products = builder.multiplied(&left, &right)?;
+    let summed = (0..all.len()).map(|at| at + 1 == all.len()).collect();
+    let shape = [lead, &[rows, columns]].concat();
+    builder.linear(&products, Linear::Sum { sides: all, summed, factor: 1.0 }, shape)
 }
 
 /// The last two axes in the other order.
