@@ -75,6 +75,8 @@ regions! {
     Rotate = "rotate",
     /// A bootstrapping, opened by schemes.
     Bootstrap = "bootstrap",
+    /// Clear values that are encoded where they are used, opened by schemes.
+    Encode = "encode",
 }
 
 /// A name without a variant of [`Region`]; only [`Region::from`] makes one.

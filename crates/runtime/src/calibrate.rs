@@ -16,7 +16,12 @@ use crate::{
     error::Result,
     host::{Host, open_cpu, resident_memory_bytes},
 };
-use limbwise::{params::Params, scheme::Scheme};
+use limbwise::{
+    Complex64,
+    ckks::{Encoder, Packing},
+    params::{Insecure, Params, ParamsLiteral},
+    scheme::Scheme,
+};
 use limbwise_cpu::Cpu;
 use limbwise_cuda::Cuda;
 use limbwise_device::{Basis, Device, Domain, Gadget, Ggsw, LweShape, Ring, RingSpec, Role, Shape, SharedFootprint};
@@ -236,10 +241,38 @@ fn measured<D: Device>(alone: &D, all: &D, threads: usize, log_n: u32) -> Result
     let one = polynomial(alone, &small, Basis::single(0), Domain::Eval);
     let node = seconds(&mut || (0..1000).for_each(|_| drop(alone.add(&one, &one)))) * 1e6;
     let memory = Memory { copy, permute, expand, together, node };
-    let text = |more: &str| toml(threads, log_n, [&short, &long], (&memory, more));
+    let [embed, spread] = encoding(alone, log_n, short.transform_ns_per_limb)?;
+    let encoding = format!("\n[encoding]\nembed_ns_per_coefficient = {embed:.3}\nspread_gb_s = {spread:.3}\n");
+    let text = |more: &str| toml(threads, log_n, [&short, &long], (&memory, more)) + &encoding;
     let model = |memory: &str| Ok(Spec::from_toml(&text(memory), "the calibration of this host")?);
     let corrections = corrections::measured(all, log_n, model)?;
     Ok((text(&corrections.memory) + &corrections.toml, corrections.spread))
+}
+
+/// Levels at which encoding is measured, and their distance is what a limb takes.
+const ENCODED_LEVELS: [usize; 2] = [1, 13];
+
+/// Nanoseconds a coefficient to make integers of values, and gigabytes a second at which these become residues.
+fn encoding<D: Device>(dev: &D, log_n: u32, transform_ns_per_limb: f64) -> Result<[f64; 2]> {
+    let mut literal = ParamsLiteral::chain(log_n, 50, 45, ENCODED_LEVELS[1], (50, 1), 14);
+    literal.insecure = Some(Insecure { reason: "nothing is encrypted: encoding is timed".into() });
+    let params = Params::new(&literal).map_err(limbwise::Error::Params)?;
+    let encoder = Encoder::new(&params);
+    let slots = params.max_slots();
+    let values = [(0..slots).map(|i| Complex64::new((i % 97) as f64 / 97.0, 0.0)).collect::<Vec<_>>()];
+    let mut seconds_at = [0.0; 2];
+    for (time, level) in seconds_at.iter_mut().zip(ENCODED_LEVELS) {
+        let packing = Packing { slots, level, scale: 45f64.exp2() };
+        drop(encoder.encode(dev, &values, packing)?);
+        *time = seconds(|| done(dev, &mut || drop(encoder.encode(dev, &values, packing))));
+    }
+    let [few, many] = seconds_at.map(|seconds| seconds * 1e9);
+    let [first, last] = ENCODED_LEVELS.map(|level| (level + 1) as f64);
+    let a_limb = (many - few) / (last - first);
+    let n = (1_u64 << log_n) as f64;
+    // On a busy machine a difference of two times can be too small; a rate must be positive.
+    let spread_ns = (a_limb - transform_ns_per_limb).max(0.1 * n);
+    Ok([((few - first * a_limb) / n).clamp(1.0, 1e3), 8.0 * n / spread_ns])
 }
 
 impl Calibration {

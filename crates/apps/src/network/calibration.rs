@@ -25,8 +25,9 @@ const LEAST: f64 = 1e-6;
 /// There a map stands at the lowest level, whose modulus has room for no more; the errors of its operands are as large in
 /// either unit.
 const ENLARGED: f64 = 256.0;
-/// The same where something is computed from it: what is smaller is zero, as a sum behind a dead unit is.
-const NOTHING: f64 = (1_u64 << 40) as f64;
+/// The same where something is computed from it: what is smaller is zero beside the errors of its operands, as a sum behind a
+/// dead unit is.
+const NOTHING: f64 = (1_u64 << 20) as f64;
 
 impl Range {
     fn of(numbers: &[f64]) -> Self {
@@ -88,7 +89,7 @@ fn enlarge(network: &Network, ranges: &mut [Range]) {
         };
         let most = terms.iter().map(term).fold(0.0, f64::max).min(MOST);
         let limit = if read.contains(&at) { NOTHING } else { ENLARGED };
-        if ranges[at].most() < most / limit {
+        if ranges[at].from.abs().max(ranges[at].to.abs()) < most / limit {
             ranges[at] = Range { from: ranges[at].from.min(0.0), to: most / ENLARGED };
         }
     }

@@ -168,7 +168,7 @@ fn backend_tests_pass_encrypted() {
             Ok(Ok(())) => ("passed", String::new()),
             Ok(Err(Failure::Refused(text))) => ("refused", text),
             Ok(Err(Failure::Wrong(text))) => ("wrong", text),
-            Err(_) => ("wrong", "a panic".into()),
+            Err(panic) => ("wrong", panic.downcast::<String>().map_or_else(|_| "a panic".into(), |text| *text)),
         };
         let text = text.replace(['\n', '\t'], " ");
         // A line a test, so that a run that ends early goes on where it was.

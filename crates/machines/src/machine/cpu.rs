@@ -27,7 +27,7 @@ use crate::{
 };
 use bounds::Time;
 use limbwise_graph::{Graph, NodeId, Op, Region, RegionInfo, Role, Shape};
-use numbers::{Assumptions, Kernels, Lwe, Memory, Rotations};
+use numbers::{Assumptions, Encoding, Kernels, Lwe, Memory, Rotations};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
@@ -38,6 +38,7 @@ struct Numbers {
     short: Kernels,
     long: Kernels,
     memory: Memory,
+    encoding: Encoding,
     rotation: Rotations,
     lwe: Lwe,
     correction: BTreeMap<String, [f64; SIZES]>,
@@ -89,6 +90,8 @@ enum Around {
     Sums(f64),
     /// In a blind rotation, which this device does in one go.
     Rotation,
+    /// Where clear values are encoded: what is transformed there was made of them.
+    Encoding,
 }
 
 /// The model.
@@ -136,6 +139,7 @@ impl Cpu {
         match outer {
             Around::Sums(_) if region.is(Region::ExtendLimb) => Around::Composite(correction(EXTENDED)),
             Around::Nothing if region.is(Region::BlindRotate) => Around::Rotation,
+            Around::Nothing if region.is(Region::Encode) => Around::Encoding,
             Around::Nothing if region.is(Region::WeightedSums) => Around::Sums(correction(&region.name)),
             Around::Nothing if COMPOSITES.iter().any(|&composite| region.is(composite)) => {
                 Around::Composite(correction(&region.name))
@@ -199,6 +203,15 @@ impl Cpu {
         }
     }
 
+    /// How clear values became the residues that a node transforms: the embedding of one is the work of one thread. It is
+    /// counted here because an upload is no work of a machine.
+    fn encoding(&self, graph: &Graph, id: NodeId) -> Time {
+        let (shape, rates) = (graph.shape(id), &self.numbers.encoding);
+        let (entries, n) = (shape.batch as u64, as_f64(shape.ring.n() as u64));
+        let embedding = self.shared(as_f64(entries) * n * rates.embed_ns_per_coefficient, entries);
+        embedding.and(self.shared(as_f64(graph.value_bytes(id)) / rates.spread_gb_s, shape.rows() as u64))
+    }
+
     /// Nanoseconds of one thread, shared by all: no part is smaller than a row.
     fn shared(&self, ns: f64, rows: u64) -> Time {
         let threads = self.numbers.host.threads;
@@ -246,7 +259,9 @@ impl Cpu {
         let correction = match setting.regions[graph.node(id).region().index()] {
             Around::Rotation => return self.rotation(graph, id),
             Around::Composite(correction) | Around::Sums(correction) => correction,
-            Around::Nothing => kind(graph.node(id).op()).map_or(1.0, |kind| self.correction(kind, as_f64(rows))),
+            Around::Nothing | Around::Encoding => {
+                kind(graph.node(id).op()).map_or(1.0, |kind| self.correction(kind, as_f64(rows)))
+            }
         };
         let one_thread = if lwe.is_some() { self.lwe_ns(graph, id) } else { self.one_thread_ns(graph, id) };
         let (compute, rates) = (self.shared(one_thread, rows), &self.numbers.memory);
@@ -261,7 +276,11 @@ impl Cpu {
         });
         let [read, written] = setting.beyond[id.index()].map(as_f64);
         let beyond = read / rates.read_beyond_gb_s + written / rates.write_beyond_gb_s;
-        near.times(correction).and(Time { memory: beyond, ..Time::default() })
+        let made = match setting.regions[graph.node(id).region().index()] {
+            Around::Encoding if graph.node(id).op() == Op::Ntt => self.encoding(graph, id),
+            _ => Time::default(),
+        };
+        near.times(correction).and(Time { memory: beyond, ..Time::default() }).and(made)
     }
 
     /// Ticks of a node on all threads.

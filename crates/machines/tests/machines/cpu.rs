@@ -1,7 +1,7 @@
 //! The CPU model: a sum of calibrated costs.
 
 use crate::programs::{self, input, open};
-use limbwise_device::{Basis, Device, Role};
+use limbwise_device::{Basis, Device, Domain, Region, Role, Shape};
 use limbwise_graph::Graph;
 use limbwise_machines::{Report, Spec, check::check, machine, time};
 
@@ -124,6 +124,25 @@ fn bytes_beyond_the_cache_take_longer() {
     assert!((written - 10.0 * limb * 1e-9).abs() < 1e-9, "{written}");
     let all = more(&[("memory.read_beyond_gb_s", "1"), ("memory.cache_mb", "0.001")]);
     assert!(all > 3.0 * read, "nothing is near: {all}");
+}
+
+#[test]
+fn what_is_encoded_where_it_is_used_takes_time_and_what_is_given_takes_none() {
+    let uploaded = |encoded: bool| {
+        let (dev, ring) = open(16, 2);
+        let shape = Shape::eval(&ring, ring.full()).with_batch(3).with_domain(Domain::Coeff);
+        let region = encoded.then(|| dev.region(Region::Encode, 0));
+        drop(dev.ntt(dev.upload(&shape, Role::Plaintext, &|_, _| ())));
+        drop(region);
+        dev.graph()
+    };
+    let more = |numbers: &[(&str, &str)]| seconds(&uploaded(true), numbers) - seconds(&uploaded(false), numbers);
+    let rates = [("encoding.embed_ns_per_coefficient", "10.0"), ("encoding.spread_gb_s", "4.0")];
+    let (n, bytes) = (f64::from(1 << 16), 6.0 * f64::from(8 << 16));
+    assert!((more(&rates) - (3.0 * n * 10.0 + bytes / 4.0) * 1e-9).abs() < 1e-9);
+    // Three embeddings on two threads take as long as two.
+    let two = [rates[0], rates[1], ("host.threads", "2")];
+    assert!((more(&two) - (2.0 * n * 10.0 + bytes / 8.0) * 1e-9).abs() < 1e-9);
 }
 
 #[test]

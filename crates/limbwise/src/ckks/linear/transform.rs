@@ -11,7 +11,7 @@ use crate::{
     rlwe::{KeyName, Requirements},
     supply::{Kept, Made, Supply},
 };
-use limbwise_device::{Basis, Device, Domain, Handle as _, Role, Shape, Wordless};
+use limbwise_device::{Basis, Device, Domain, Handle as _, Region, Role, Shape, Wordless};
 use limbwise_math::{galois::GaloisElement, rns::to_f64};
 use num_complex::Complex64;
 use std::sync::Arc;
@@ -129,6 +129,7 @@ impl<D: Device> LinearTransform<D> {
         let (encoder, clear) = self.clear.as_ref().expect("what is not stored is encoded from the clear map");
         let packing = Packing { slots: self.slots, level: self.plan.level, scale: self.plan.scale };
         let rotated = |at: usize| clear.rotated(diagonals[at].0, diagonals[at].1);
+        let _region = dev.region(Region::Encode, 0);
         let all = dev.ntt(encoder.coefficients(dev, diagonals.len(), &rotated, packing, basis));
         match diagonals.len() {
             1 => vec![all],

@@ -26,6 +26,14 @@ pub(super) struct Memory {
     pub(super) write_beyond_gb_s: f64,
 }
 
+/// Clear values that are encoded where they are used, on one thread.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Encoding {
+    pub(super) embed_ns_per_coefficient: f64,
+    pub(super) spread_gb_s: f64,
+}
+
 /// Blind rotation, whose steps keep everything but the key in caches.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
