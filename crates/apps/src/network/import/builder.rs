@@ -111,6 +111,14 @@ impl Builder {
         self.weights.len() - 1
     }
 
+    /// Weights that stand so many times one behind another, as each sample has them.
+    pub(super) fn repeated_weight(&mut self, numbers: &[f64], times: usize) -> Taken<usize> {
+        match numbers.len().checked_mul(times).filter(|&all| all <= MOST_COMPUTED) {
+            Some(_) => Ok(self.weight(numbers.repeat(times))),
+            None => refuse(format!("{} weights for each of {times} samples", numbers.len()), "2^27 in all, at most"),
+        }
+    }
+
     /// The value that a tensor is, made if there is none, under the name of the node that made the tensor.
     pub(super) fn value(&mut self, tensor: &Tensor) -> Taken<usize> {
         if tensor.layer.is_empty() {

@@ -235,7 +235,6 @@ pub(super) fn transposed_convolution(
     }
     let spread = Spread::new(attributes, image, kernel)?;
     let (apart, window) = spread.window([channels * n, results * groups * n], groups * n);
-    let between = apart.iter().product::<usize>();
     // Each pixel, and zeros behind it.
     let steps = strides(&x.shape);
     let mut axes = vec![Axis::whole(n * channels, x.size() / (n * channels))];
@@ -245,7 +244,7 @@ pub(super) fn transposed_convolution(
     }
     let shape = axes.iter().map(|axis| axis.size).collect();
     let wide = b.linear(x, Linear::View { axes, offset: 0, inputs: x.size() }, shape)?;
-    let wide = wide.reshaped(vec![n * channels, between]);
+    let wide = wide.reshaped(vec![n * channels, apart.iter().product()]);
     let (each, taps) = (channels / groups, kernel.iter().product::<usize>());
     let mut turned = Vec::with_capacity(numbers.len());
     for group in 0..groups {
@@ -255,7 +254,7 @@ pub(super) fn transposed_convolution(
             }
         }
     }
-    let weights = b.weight(turned.repeat(*n));
+    let weights = b.repeated_weight(&turned, *n)?;
     let shape = [&[*n, results * groups], &spread.result[..]].concat();
     let made = b.linear(&wide, Linear::Convolution { window, weights }, shape)?;
     match inputs.get(2).and_then(Option::as_ref) {

@@ -5,8 +5,8 @@
 //! norms, poolings, paddings and concatenations end in the maps beside them, and functions of one tensor in one
 //! expression. Nothing of a file is trusted: sizes are checked before anything is made of them.
 //!
-//! Read in this order: [`builder`] (tensors and values), `operators` (the list), `windows`, `shapes`, `images`,
-//! `pointwise`, `choices`, `composed`.
+//! Read in this order: [`builder`] (tensors and values), `operators` (the list), `windows`, `products`, `shapes`,
+//! `images`, `pointwise`, `choices`, `composed`.
 
 mod builder;
 mod choices;
@@ -15,6 +15,7 @@ mod external;
 mod images;
 mod operators;
 mod pointwise;
+mod products;
 mod shapes;
 #[cfg(test)]
 mod tests;

@@ -3,7 +3,7 @@
 use super::{
     Taken,
     builder::{Builder, Tensor},
-    choices, composed, images, pointwise, refuse, shapes, windows,
+    choices, composed, images, pointwise, products, refuse, shapes, windows,
 };
 use crate::{
     network::function::{Expression::X, Joined, Named},
@@ -79,6 +79,7 @@ pub(super) fn apply(b: &mut Builder, node: &onnx::Node, inputs: &[Option<Tensor>
     let one = match &*node.operator {
         "Conv" => windows::convolution(b, attributes, inputs)?,
         "Gemm" => windows::gemm(b, attributes, inputs)?,
+        "Einsum" => products::einsum(b, attributes, inputs)?,
         "MatMul" => windows::matmul(b, x()?, needed(inputs, 1)?)?,
         "BatchNormalization" => windows::batch_norm(b, attributes, inputs)?,
         "AveragePool" => windows::average_pool(b, attributes, x()?)?,

@@ -7,7 +7,7 @@ use super::{
     Taken,
     builder::{Builder, Tensor, joined_shape},
     operators::Attributes,
-    refuse,
+    products, refuse,
     shapes::{strides, transposed},
 };
 use crate::network::linear::{Axis, Linear, Window};
@@ -147,7 +147,7 @@ pub(super) fn kernel(attributes: Attributes<'_>) -> Taken<Vec<usize>> {
 
 /// A map of windows: what it is of the last two sides, for channels of input and result, groups, and one row of the kernel
 /// along the first side of three.
-type OfWindow<'f> = &'f mut dyn FnMut(&mut Builder, Window, usize) -> Linear;
+type OfWindow<'f> = &'f mut dyn FnMut(&mut Builder, Window, usize) -> Taken<Linear>;
 
 /// A sum over windows: of `[channels, results]` in groups, for each sample.
 fn slid(
@@ -160,7 +160,7 @@ fn slid(
     let samples = x.shape[0];
     let &[depth, _, _] = &slide.image[..] else {
         let window = slide.window([channels * samples, results * samples], groups * samples);
-        let map = of(b, window, 0);
+        let map = of(b, window, 0)?;
         return b.linear(x, map, [&[samples, results], &slide.result[..]].concat());
     };
     // Samples × places along the first side become samples of images of two sides.
@@ -184,7 +184,7 @@ fn slid(
         let shape: Vec<usize> = axes.iter().map(|axis| axis.size).collect();
         let view = Linear::View { axes, offset: first * steps[2], inputs: x.size() };
         let plane = b.linear(x, view, shape)?;
-        let map = of(b, slide.window([channels * all, results * all], groups * all), tap);
+        let map = of(b, slide.window([channels * all, results * all], groups * all), tap)?;
         let part = b.linear(&plane, map, vec![samples, planes, results, slide.result[1], slide.result[2]])?;
         sum = Some(match sum {
             None => part,
@@ -219,8 +219,8 @@ pub(super) fn convolution(
     let made = slid(builder, x, &slide, ([channels, *results], groups), &mut |b, window, row| {
         let rows = numbers.chunks_exact(kernel.iter().product());
         let own: Vec<f64> = rows.flat_map(|filter| &filter[row * plane..(row + 1) * plane]).copied().collect();
-        let weights = b.weight(own.repeat(window.channels[1] / results));
-        Linear::Convolution { window, weights }
+        let weights = b.repeated_weight(&own, window.channels[1] / results)?;
+        Ok(Linear::Convolution { window, weights })
     })?;
     match inputs.get(2).and_then(Option::as_ref) {
         None => Ok(made),
@@ -237,8 +237,9 @@ pub(super) fn average_pool(b: &mut Builder, attributes: Attributes<'_>, x: &Tens
     let (channels, zeros_count) = (x.shape[1], attributes.int("count_include_pad", 0) != 0);
     // Means over two sides know what lies in the image; what else counts is the same for all channels.
     let flat = slide.image.len() < 3 && !zeros_count;
-    let made =
-        slid(b, x, &slide, ([channels; 2], channels), &mut |_, window, _| Linear::Mean { window, zeros_count: !flat })?;
+    let made = slid(b, x, &slide, ([channels; 2], channels), &mut |_, window, _| {
+        Ok(Linear::Mean { window, zeros_count: !flat })
+    })?;
     if flat {
         return Ok(made);
     }
@@ -342,7 +343,7 @@ pub(super) fn matmul(builder: &mut Builder, a: &Tensor, b: &Tensor) -> Taken<Ten
             let right = builder.broadcast(&right, &shape([inner, columns]))?;
             stacked(builder, &left, &right, shape([rows, columns]))?
         }
-        (None, None) => encrypted(builder, [&left, &right], (&lead, [rows, inner, columns]))?,
+        (None, None) => products::encrypted(builder, [&left, &right], (&lead, [rows, inner, columns]))?,
     };
     let mut sides = made.shape.clone();
     if b.shape.len() == 1 {
@@ -354,38 +355,8 @@ pub(super) fn matmul(builder: &mut Builder, a: &Tensor, b: &Tensor) -> Taken<Ten
     Ok(made.reshaped(sides))
 }
 
-/// Products of numbers in a product of two encrypted matrices.
-const MOST_PRODUCTS: usize = 1 << 20;
-
-/// Products of encrypted matrices: both repeated to all triples of row, column and place, multiplied there, and summed.
-fn encrypted(
-    builder: &mut Builder,
-    [left, right]: [&Tensor; 2],
-    (lead, [rows, inner, columns]): (&[usize], [usize; 3]),
-) -> Taken<Tensor> {
-    let all = [lead, &[rows, columns, inner]].concat();
-    let count = all.iter().try_fold(1_usize, |all, &side| all.checked_mul(side)).filter(|&all| all <= MOST_PRODUCTS);
-    if count.is_none() {
-        let wanted = format!("at most {MOST_PRODUCTS} products of numbers, or one of the matrices constant");
-        return refuse(format!("a product of two encrypted matrices, {rows}×{inner} and {inner}×{columns}"), wanted);
-    }
-    let (left, right) = (builder.shared(left.clone())?, builder.shared(right.clone())?);
-    let turned = last_turned(builder, &right)?;
-    let mut sides = [left.shape.clone(), turned.shape.clone()];
-    let [first, second] = sides.each_mut();
-    first.insert(first.len() - 1, 1);
-    second.insert(second.len() - 2, 1);
-    let [first, second] = sides;
-    let left = builder.broadcast(&left.reshaped(first), &all)?;
-    let right = builder.broadcast(&turned.reshaped(second), &all)?;
-    let products = builder.multiplied(&left, &right)?;
-    let summed = (0..all.len()).map(|at| at + 1 == all.len()).collect();
-    let shape = [lead, &[rows, columns]].concat();
-    builder.linear(&products, Linear::Sum { sides: all, summed, factor: 1.0 }, shape)
-}
-
 /// The last two axes in the other order.
-fn last_turned(b: &mut Builder, x: &Tensor) -> Taken<Tensor> {
+pub(super) fn last_turned(b: &mut Builder, x: &Tensor) -> Taken<Tensor> {
     let mut order: Vec<usize> = (0..x.shape.len()).collect();
     let last = order.len();
     order.swap(last - 2, last - 1);
