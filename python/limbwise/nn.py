@@ -43,7 +43,8 @@ def compile(
 
     Args:
         model: a path of an ONNX file, an ``onnx.ModelProto``, a ``torch.nn.Module``, which is exported in evaluation mode,
-            or a fitted linear model or MLP of scikit-learn. Its weights may lie in files beside the path.
+            or a fitted linear model or MLP of scikit-learn, alone or in a pipeline behind scalers and PCA. Its weights may
+            lie in files beside the path.
         sample: samples of the shape that the program will run on: one, or several along the first axis.
         calibrate: other samples, on which the ranges of all values are measured; by default all but the first of
             ``sample``, and then the program runs on one.
@@ -114,6 +115,7 @@ def _of_sklearn(model: Any, samples: Numbers) -> bytes:
     except ImportError as e:
         raise MissingDependency("models of scikit-learn need onnx: pip install 'limbwise[onnx]'") from e
     layers: list[tuple[Any, Any, str]] = []
+    *before, (_, model) = getattr(model, "steps", [("model", model)])
     if hasattr(model, "coefs_"):
         named = {"relu": "Relu", "tanh": "Tanh", "logistic": "Sigmoid", "identity": "Identity"}
         for at, (weights, bias) in enumerate(zip(model.coefs_, model.intercepts_, strict=True)):
@@ -124,6 +126,10 @@ def _of_sklearn(model: Any, samples: Numbers) -> bytes:
         layers.append((weights, np.broadcast_to(model.intercept_, weights.shape[1:]), "Identity"))
     else:
         raise ParamsError(f"{type(model).__name__}: wanted a fitted linear model or MLP")
+    for _, scaler in reversed(before):
+        weights, bias, activation = layers[0]
+        factors, shifts = _affine(scaler)
+        layers[0] = (factors @ weights, bias + shifts @ weights, activation)
     nodes, weights_of, name = [], [], "x"
     for at, (weights, bias, activation) in enumerate(layers):
         for what, value in (("w", weights), ("b", bias)):
@@ -138,6 +144,25 @@ def _of_sklearn(model: Any, samples: Numbers) -> bytes:
     made: bytes = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]).SerializeToString()
     onnx.load_from_string(made)
     return made
+
+
+def _affine(scaler: Any) -> tuple[Any, Any]:
+    """Return what a fitted transformer of scikit-learn is: a matrix, from features to features, and a shift behind it."""
+    kind, count = type(scaler).__name__, getattr(scaler, "n_features_in_", 0)
+    if kind == "StandardScaler":
+        factors = np.ones(count) if scaler.scale_ is None else 1.0 / np.asarray(scaler.scale_)
+        means = np.zeros(count) if scaler.mean_ is None else np.asarray(scaler.mean_)
+        return np.diag(factors), -means * factors
+    if kind == "MinMaxScaler" and not scaler.clip:
+        return np.diag(scaler.scale_), np.asarray(scaler.min_)
+    if kind == "MaxAbsScaler":
+        return np.diag(1.0 / np.asarray(scaler.scale_)), np.zeros(count)
+    if kind == "PCA":
+        matrix = np.asarray(scaler.components_).T
+        matrix = matrix / np.sqrt(scaler.explained_variance_) if scaler.whiten else matrix
+        return matrix, -np.asarray(scaler.mean_) @ matrix
+    wanted = "StandardScaler, MinMaxScaler without clip, MaxAbsScaler or PCA before the model"
+    raise ParamsError(f"{kind} in a pipeline: wanted {wanted}")
 
 
 class NetworkPlan:

@@ -100,3 +100,36 @@ def test_models_of_other_packages(samples, ring):
     rows = np.linspace(-1, 1, 32).reshape(8, 4)
     net = lw.nn.compile(Fitted(), rows, preset=ring)
     assert [layer["name"] for layer in net.plan().layers] == ["x", "layer0", "layer0.tanh", "layer1"]
+
+    class StandardScaler:
+        n_features_in_ = 4
+        mean_ = np.array([0.5, -1.0, 0.0, 0.25])
+        scale_ = np.array([2.0, 1.0, 0.5, 4.0])
+
+    class PCA:
+        components_ = np.array([[0.0, 1.0, 0.0, 0.0], [0.6, 0.0, 0.8, 0.0], [0.0, 0.0, 0.0, -1.0]])
+        mean_ = np.array([0.1, 0.2, 0.3, 0.4])
+        explained_variance_ = np.array([4.0, 1.0, 0.25])
+        whiten = True
+
+    class Linear:
+        coef_ = np.array([1.0, -2.0, 0.5])
+        intercept_ = 0.75
+
+    class Pipeline:
+        steps = (("scaler", StandardScaler()), ("pca", PCA()), ("model", Linear()))
+
+    Pipeline.__module__ = "sklearn.pipeline"
+    net = lw.nn.compile(Pipeline(), rows[:2], calibrate=rows[2:], preset=ring, margin=4.0)
+    client, server = net.keygen()
+    scores = client.decrypt(server(client.encrypt(rows[:2])))
+    scaled = ((rows[:2] - StandardScaler.mean_) / StandardScaler.scale_ - PCA.mean_) @ PCA.components_.T
+    wanted = scaled / np.sqrt(PCA.explained_variance_) @ Linear.coef_ + Linear.intercept_
+    assert np.abs(scores[:, 0] - wanted).max() < 1e-3
+
+    class Binarizer:
+        pass
+
+    Pipeline.steps = (("binary", Binarizer()), ("model", Linear()))
+    with pytest.raises(ParamsError, match="Binarizer in a pipeline: wanted StandardScaler"):
+        lw.nn.compile(Pipeline(), rows, preset=ring)
