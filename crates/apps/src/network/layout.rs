@@ -9,6 +9,7 @@
 //! alike.
 
 use super::skeleton::{Operation, Skeleton, Term, Value};
+use limbwise::ckks::tensor::Places;
 use std::sync::Arc;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -65,10 +66,14 @@ impl Layout {
         self.places.len()
     }
 
+    /// The places of all elements.
+    pub fn places(&self) -> Places<'_> {
+        Places { of: &self.places, period: self.period }
+    }
+
     /// Ciphertext and slot of an element.
     pub fn at(&self, element: usize) -> [usize; 2] {
-        let place = self.places[element] as usize;
-        [place >> self.period.trailing_zeros(), place & (self.period - 1)]
+        self.places().at(element)
     }
 
     /// Whether two values can be added slot by slot.

@@ -280,6 +280,13 @@ fn scaled_row(chain: &[Linear], tensors: &Tensors, (out, weight): (usize, f64), 
     }
 }
 
+/// A convolution that begins a chain, with what stands behind it, where that is nothing but a factor for each of its results.
+pub fn leading_convolution(chain: &[Linear]) -> Option<(&Window, usize, &[Linear])> {
+    let [Linear::Convolution { window, weights }, behind @ ..] = chain else { return None };
+    let keeps = |map: &Linear| matches!(map, Linear::Factor { .. } | Linear::Scale { .. });
+    behind.iter().all(keeps).then_some((window, *weights, behind))
+}
+
 /// `chain·x` in the clear, one operation after another: an output by its row would compute again what outputs share.
 pub fn apply(chain: &[Linear], tensors: &Tensors, x: &[f64]) -> Vec<f64> {
     let Some((first, others)) = chain.split_first() else { return x.to_vec() };

@@ -4,14 +4,14 @@ use super::{
     Network, NetworkError,
     activation::Unit,
     layout::Layout,
-    linear::{Linear, Tensors, chain_row},
+    linear::{Linear, Tensors, chain_row, leading_convolution},
 };
 use crate::memory::Room;
 use limbwise::{
     Result,
     ckks::{
         Diagonals,
-        tensor::{Frame, FrameChoice, MapEntries, PackedMap},
+        tensor::{FilterEntries, Frame, FrameChoice, MapEntries, PackedMap},
     },
 };
 use limbwise_device::IntegerMatrix;
@@ -81,21 +81,16 @@ struct Source {
 impl Source {
     /// All maps; `None` where there is no room for them.
     fn maps(&self, room: &Room) -> Result<Option<Maps>> {
-        let (mut entries, mut taken) = (MapEntries::new(self.frame), 0);
+        let entries = MapEntries::new(self.frame);
+        let mut making = Making { entries, factor: self.factor, count: self.count as u64, room, taken: 0 };
         let layouts = [&self.layouts[0], &self.layouts[1]];
-        for out in 0..self.layouts[1].size() {
-            let tell = &mut |pair: [usize; 2], slots: [usize; 2], w: f64| entries.add(pair, slots, w * self.factor);
-            each_entry(&self.chain, &self.network.weights, (layouts, out), tell);
-            let bytes = entries.bytes() * self.count as u64;
-            if bytes > taken && !room.takes(bytes - taken) {
-                return Ok(None);
-            }
-            taken = bytes;
+        if !each_entry(&self.chain, &self.network.weights, layouts, &mut making) {
+            return Ok(None);
         }
         let turns = |(pair, map): ([usize; 2], PackedMap)| {
             (pair, if self.count > 1 { map.interleaved(self.count) } else { map })
         };
-        Ok(Some(entries.maps()?.into_iter().map(turns).collect()))
+        Ok(Some(making.entries.maps()?.into_iter().map(turns).collect()))
     }
 
     fn made(&self) -> MutexGuard<'_, Vec<Option<Diagonals>>> {
@@ -143,10 +138,7 @@ pub(super) fn packed(
         [only] => only,
         _ => {
             let mut choice = FrameChoice::new(frames);
-            for out in 0..output.size() {
-                let tell = &mut |pair: [usize; 2], slots: [usize; 2], _| choice.add(pair, slots);
-                each_entry(chain, &network.weights, ([input, output], out), tell);
-            }
+            each_entry(chain, &network.weights, [input, output], &mut choice);
             choice.best()
         }
     };
@@ -209,18 +201,87 @@ fn factor(chain: &[Linear]) -> Option<f64> {
     })
 }
 
-/// Tells the entries of an output: the ciphertexts of input and result, the slots, the weight.
-fn each_entry(
-    chain: &[Linear],
-    tensors: &Tensors,
-    ([input, output], out): ([&Layout; 2], usize),
-    tell: &mut dyn FnMut([usize; 2], [usize; 2], f64),
-) {
-    let [to, target] = output.at(out);
-    chain_row(chain, tensors, out, &mut |element, weight| {
-        let [from, slot] = input.at(element);
-        tell([from, to], [slot, target], weight);
-    });
+/// What entries are told to.
+trait Sink {
+    /// An entry between a pair of ciphertexts, from slot i to slot t.
+    fn entry(&mut self, pair: [usize; 2], slots: [usize; 2], weight: f64);
+
+    /// The entries of one filter of a convolution.
+    fn filter(&mut self, filters: &FilterEntries<'_>, filter: usize);
+
+    /// Whether there is room for more.
+    fn goes_on(&mut self) -> bool {
+        true
+    }
+}
+
+impl Sink for FrameChoice {
+    fn entry(&mut self, pair: [usize; 2], slots: [usize; 2], _: f64) {
+        self.add(pair, slots);
+    }
+
+    fn filter(&mut self, filters: &FilterEntries<'_>, filter: usize) {
+        self.add_filter(filters, filter);
+    }
+}
+
+/// Maps under construction, which ask for room as they grow.
+struct Making<'r> {
+    entries: MapEntries,
+    factor: f64,
+    /// Samples that take turns.
+    count: u64,
+    room: &'r Room,
+    taken: u64,
+}
+
+impl Sink for Making<'_> {
+    fn entry(&mut self, pair: [usize; 2], slots: [usize; 2], weight: f64) {
+        self.entries.add(pair, slots, weight * self.factor);
+    }
+
+    fn filter(&mut self, filters: &FilterEntries<'_>, filter: usize) {
+        self.entries.add_filter(filters, filter, self.factor);
+    }
+
+    fn goes_on(&mut self) -> bool {
+        let bytes = self.entries.bytes() * self.count;
+        let fits = bytes <= self.taken || self.room.takes(bytes - self.taken);
+        self.taken = bytes;
+        fits
+    }
+}
+
+/// Tells all entries of a chain, of a convolution filter by filter and else output by output; `false` where the sink has no
+/// room for more.
+fn each_entry(chain: &[Linear], tensors: &Tensors, [input, output]: [&Layout; 2], sink: &mut impl Sink) -> bool {
+    let Some((window, weights, behind)) = leading_convolution(chain) else {
+        return (0..output.size()).all(|out| {
+            let [to, target] = output.at(out);
+            chain_row(chain, tensors, out, &mut |element, weight| {
+                let [from, slot] = input.at(element);
+                sink.entry([from, to], [slot, target], weight);
+            });
+            sink.goes_on()
+        });
+    };
+    let factors = |out| {
+        let mut factor = 1.0;
+        chain_row(behind, tensors, out, &mut |_, weight| factor = weight);
+        factor
+    };
+    // What stands behind is looked up once for each result, and not for each entry.
+    let factors: Vec<f64> = if behind.is_empty() { Vec::new() } else { (0..output.size()).map(factors).collect() };
+    let filters = FilterEntries {
+        window,
+        weights: &tensors[weights],
+        factors: &factors,
+        places: [input.places(), output.places()],
+    };
+    (0..window.channels[1]).all(|filter| {
+        sink.filter(&filters, filter);
+        sink.goes_on()
+    })
 }
 
 #[cfg(test)]

@@ -5,7 +5,10 @@
 //! parts of sums: with g parts an entry lies on the diagonal `i − t` modulo n/g and adds to a slot that is t modulo n/g,
 //! and log₂(g) rotations add the parts (the hybrid form of \[JVC18\]).
 
-use super::packed_map::{Fold, PackedMap};
+use super::{
+    packed_map::{Fold, PackedMap},
+    window::{RowOfTap, Window},
+};
 use crate::{ckks::Diagonals, error::Result};
 use std::collections::BTreeMap;
 
@@ -53,6 +56,71 @@ impl Frame {
     }
 }
 
+/// Where the elements of a value stand.
+#[derive(Clone, Copy, Debug)]
+pub struct Places<'a> {
+    /// The place of each element, counted through all ciphertexts.
+    pub of: &'a [u32],
+    /// Slots of a ciphertext's message, a power of two.
+    pub period: usize,
+}
+
+impl Places<'_> {
+    /// Ciphertext and slot of an element.
+    ///
+    /// # Panics
+    /// For an element beyond the last.
+    #[inline]
+    #[must_use]
+    pub fn at(self, element: usize) -> [usize; 2] {
+        let place = self.of[element] as usize;
+        [place >> self.period.trailing_zeros(), place & (self.period - 1)]
+    }
+}
+
+/// A convolution between two values: its filters, and a factor for each of its results, all 1 where there are none.
+#[derive(Clone, Copy, Debug)]
+pub struct FilterEntries<'a> {
+    /// How they slide.
+    pub window: &'a Window,
+    /// Result channels × channels of a group × taps.
+    pub weights: &'a [f64],
+    /// Of each result.
+    pub factors: &'a [f64],
+    /// Where input and result stand.
+    pub places: [Places<'a>; 2],
+}
+
+impl FilterEntries<'_> {
+    /// The weight of a tap for its k-th result.
+    #[inline]
+    fn weight(&self, row: RowOfTap, k: usize) -> f64 {
+        self.factors.get(row.out + k).map_or(row.weight, |factor| factor * row.weight)
+    }
+
+    /// The pair of ciphertexts and the slots of a tap's k-th result.
+    #[inline]
+    fn entry(&self, row: RowOfTap, k: usize) -> [[usize; 2]; 2] {
+        let [input, output] = self.places;
+        let ([from, slot], [to, target]) = (input.at(row.element + k * row.stride), output.at(row.out + k));
+        [[from, to], [slot, target]]
+    }
+
+    /// Whether all results of a tap's row lie in one ciphertext each, and as far from what they read: on one diagonal.
+    fn is_straight(&self, row: RowOfTap) -> bool {
+        let [input, output] = self.places;
+        let read = input.of[row.element..].iter().step_by(row.stride).take(row.count);
+        let made = &output.of[row.out..][..row.count];
+        let (first, place) = (made[0], input.of[row.element]);
+        let [a, b] = [output.period, input.period].map(usize::trailing_zeros);
+        read.zip(made).fold(true, |all, (read, made)| {
+            all & (made.wrapping_sub(*read) == first.wrapping_sub(place))
+                & (*made >> a == first >> a)
+                & (*read >> b == place >> b)
+        })
+    }
+}
+
 /// Which diagonals the entries of a map would have in each of several frames.
 #[derive(Clone, Debug)]
 pub struct FrameChoice {
@@ -74,6 +142,7 @@ impl FrameChoice {
     }
 
     /// Notes an entry between a pair of ciphertexts, from slot i to slot t.
+    #[inline]
     pub fn add(&mut self, pair: [usize; 2], [i, t]: [usize; 2]) {
         let Self { frames, words, used } = self;
         let used = used.entry(pair).or_insert_with(|| vec![0; frames.len() * *words]);
@@ -84,6 +153,20 @@ impl FrameChoice {
                 used[diagonal / 64] |= 1 << (diagonal % 64);
             }
         }
+    }
+
+    /// Notes the entries of one filter of a convolution.
+    ///
+    /// # Panics
+    /// For sizes that do not go together.
+    pub fn add_filter(&mut self, filters: &FilterEntries<'_>, filter: usize) {
+        filters.window.each_of_filter(filters.weights, filter, |row| {
+            let count = if filters.is_straight(row) { 1 } else { row.count };
+            for k in 0..count {
+                let [pair, slots] = filters.entry(row, k);
+                self.add(pair, slots);
+            }
+        });
     }
 
     /// The frame with the fewest rotations; of equals the first.
@@ -112,15 +195,15 @@ struct Found {
 }
 
 impl Found {
+    /// The sums of a diagonal.
     #[inline]
-    fn add(&mut self, diagonal: usize, slot: usize, weight: f64) {
+    fn sums(&mut self, diagonal: usize) -> &mut Sums {
         let Self { places, list } = self;
         if places[diagonal] == 0 {
             list.push((diagonal, Sums::new(list.len(), places.len())));
             places[diagonal] = u32::try_from(list.len()).expect("a diagonal for each slot at most");
         }
-        let Sums { values, first } = &mut list[places[diagonal] as usize - 1].1;
-        values[*first + slot] += weight;
+        &mut list[places[diagonal] as usize - 1].1
     }
 }
 
@@ -178,20 +261,64 @@ impl MapEntries {
 
     /// Adds to the entry between a pair of ciphertexts, from slot i to slot t.
     pub fn add(&mut self, pair: [usize; 2], [i, t]: [usize; 2], weight: f64) {
-        let Self { frame, places, pairs, last, diagonals } = self;
+        let frame = self.frame;
+        let found = self.found(pair);
+        let before = found.list.len();
+        for target in frame.targets(t) {
+            let [diagonal, slot] = frame.entry(i, target);
+            let Sums { values, first } = found.sums(diagonal);
+            values[*first + slot] += weight;
+        }
+        let more = found.list.len() - before;
+        self.diagonals += more;
+    }
+
+    /// What was found of a pair.
+    #[inline]
+    fn found(&mut self, pair: [usize; 2]) -> &mut Found {
+        let Self { frame, places, pairs, last, .. } = self;
         if pairs.get(*last).is_none_or(|(other, _)| *other != pair) {
             *last = *places.entry(pair).or_insert(pairs.len());
             if *last == pairs.len() {
                 pairs.push((pair, Found { places: vec![0; frame.slots], list: Vec::new() }));
             }
         }
-        let found = &mut pairs[*last].1;
+        &mut pairs[*last].1
+    }
+
+    /// Adds a tap's row that is straight: its entries lie on one diagonal, for each repetition of the result.
+    fn add_row(&mut self, filters: &FilterEntries<'_>, row: RowOfTap, factor: f64) {
+        let frame = self.frame;
+        let ([pair, [i, t]], made) = (filters.entry(row, 0), &filters.places[1].of[row.out..][..row.count]);
+        let (found, place) = (self.found(pair), made[0] as usize);
         let before = found.list.len();
         for target in frame.targets(t) {
             let [diagonal, slot] = frame.entry(i, target);
-            found.add(diagonal, slot, weight);
+            let Sums { values, first } = found.sums(diagonal);
+            let values = &mut values[*first..];
+            for (k, own) in made.iter().enumerate() {
+                let slot = slot.wrapping_add((*own as usize).wrapping_sub(place)) & (frame.slots - 1);
+                values[slot] += filters.weight(row, k) * factor;
+            }
         }
-        *diagonals += found.list.len() - before;
+        let more = found.list.len() - before;
+        self.diagonals += more;
+    }
+
+    /// Adds the entries of one filter of a convolution, times a factor.
+    ///
+    /// # Panics
+    /// For sizes that do not go together.
+    pub fn add_filter(&mut self, filters: &FilterEntries<'_>, filter: usize, factor: f64) {
+        filters.window.each_of_filter(filters.weights, filter, |row| {
+            if filters.is_straight(row) {
+                return self.add_row(filters, row, factor);
+            }
+            for k in 0..row.count {
+                let [pair, slots] = filters.entry(row, k);
+                self.add(pair, slots, filters.weight(row, k) * factor);
+            }
+        });
     }
 
     /// The maps of all pairs that have an entry, by the ciphertexts of operand and result, in their order.

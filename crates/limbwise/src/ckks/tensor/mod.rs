@@ -21,7 +21,7 @@ pub mod square_product;
 pub mod window;
 
 pub use convolution::{Convolution, Filters, Padding};
-pub use entries::{Frame, FrameChoice, MapEntries};
+pub use entries::{FilterEntries, Frame, FrameChoice, MapEntries, Places};
 pub use error::TensorError;
 pub use image::{Image, ImageLayout};
 pub use matrix::{Matrix, MatrixLayout};

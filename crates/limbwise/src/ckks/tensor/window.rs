@@ -28,6 +28,20 @@ pub struct Window {
     pub result: [usize; 2],
 }
 
+/// What one tap of a filter adds to neighboring results of one row.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RowOfTap {
+    /// The element that the first result reads.
+    pub(super) element: usize,
+    /// Elements from one that is read to the next.
+    pub(super) stride: usize,
+    /// The first result.
+    pub(super) out: usize,
+    /// Results.
+    pub(super) count: usize,
+    pub(super) weight: f64,
+}
+
 impl Window {
     /// Elements of the input and of the result; `None` for sizes that do not go together.
     #[must_use]
@@ -84,6 +98,41 @@ impl Window {
                 tell((first + channel) * pixels + pixel, weights[(filter * each + channel) * taps + tap]);
             }
         });
+    }
+
+    /// The entries of one filter of a convolution, tap by tap, and of a tap row by row of the result.
+    ///
+    /// # Panics
+    /// As [`Self::convolution`].
+    pub(super) fn each_of_filter(&self, weights: &[f64], filter: usize, mut tell: impl FnMut(RowOfTap)) {
+        let Self {
+            image: [height, width], kernel: [ky, kx], strides, pads, dilations, result: [rows, columns], ..
+        } = *self;
+        let (each, taps) = (self.channels[0] / self.groups, ky * kx);
+        let first = filter / (self.channels[1] / self.groups) * each;
+        for channel in 0..each {
+            for tap in 0..taps {
+                let weight = weights[(filter * each + channel) * taps + tap];
+                let [down, across] = [tap / kx * dilations[0], tap % kx * dilations[1]];
+                // The places of a row whose tap lies within the image.
+                let begin = pads[1].saturating_sub(across).div_ceil(strides[1]);
+                let end = (width + pads[1]).saturating_sub(across).div_ceil(strides[1]).min(columns);
+                let Some(count) = end.checked_sub(begin).filter(|&count| count > 0) else { continue };
+                for y in 0..rows {
+                    let Some(row) = (y * strides[0] + down).checked_sub(pads[0]).filter(|row| *row < height) else {
+                        continue;
+                    };
+                    let element = ((first + channel) * height + row) * width + begin * strides[1] + across - pads[1];
+                    tell(RowOfTap {
+                        element,
+                        stride: strides[1],
+                        out: (filter * rows + y) * columns + begin,
+                        count,
+                        weight,
+                    });
+                }
+            }
+        }
     }
 
     /// The entries of a row of means over windows; those at the border have fewer pixels, unless zeros count.
