@@ -64,7 +64,7 @@ fn equation(text: &str, operands: usize) -> Taken<(Vec<Letters>, Letters)> {
         |right| right.chars().collect(),
     );
     let told = |c: &char| all.iter().flatten().any(|other| other == c);
-    if all.len() != operands || !all.iter().all(known) || !result.iter().all(|c| told(c)) {
+    if all.len() != operands || !all.iter().all(known) || !result.iter().all(told) {
         return refuse(format!("the equation {text}"), "letters for the sides of each operand and of the result");
     }
     Ok((all, result))
