@@ -340,12 +340,17 @@ impl Builder {
             }
         }
         let mut places = vec![0; values.len()];
-        let mut lists = Lists { from: weights, places: Vec::new(), to: Vec::new() };
+        let mut lists = Lists { from: weights, places: Vec::new(), to: Vec::new(), are_finite: true };
         lists.places = vec![None; lists.from.len()];
         let mut skeleton = Skeleton::default();
         for (at, mut value) in values.into_iter().enumerate().filter(|(at, _)| kept[*at]) {
             places[at] = skeleton.values.len();
             renumber(&mut value.operation, &places, &mut lists);
+            if !lists.are_finite {
+                let got = format!("numbers that are not finite in layer {}", value.name);
+                let wanted = "weights and constants that can be computed with".into();
+                return Err(NetworkError::Shape { what: "the network", got, wanted });
+            }
             skeleton.values.push(value);
         }
         skeleton.outputs = outputs.into_iter().map(|at| places[at]).collect();
@@ -359,11 +364,14 @@ struct Lists {
     from: Vec<Vec<f64>>,
     places: Vec<Option<usize>>,
     to: Vec<Vec<f64>>,
+    /// Whether all numbers so far are: constants of a file are, and what is computed of them may overflow.
+    are_finite: bool,
 }
 
 impl Lists {
     fn renumber(&mut self, list: &mut usize) {
         let place = *self.places[*list].get_or_insert_with(|| {
+            self.are_finite &= self.from[*list].iter().all(|w| w.is_finite());
             self.to.push(std::mem::take(&mut self.from[*list]));
             self.to.len() - 1
         });
@@ -384,7 +392,10 @@ fn renumber(operation: &mut Operation, places: &[usize], lists: &mut Lists) {
                         Linear::Convolution { weights, .. }
                         | Linear::Dense { weights, .. }
                         | Linear::Scale { weights, .. } => lists.renumber(weights),
-                        _ => {}
+                        Linear::Factor { factor, .. } | Linear::Sum { factor, .. } => {
+                            lists.are_finite &= factor.is_finite();
+                        }
+                        Linear::Mean { .. } | Linear::View { .. } => {}
                     }
                 }
             }

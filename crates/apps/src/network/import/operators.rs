@@ -69,6 +69,9 @@ const KNOWN: &str = "one of the operators of docs/guide/networks.md, or a networ
 /// What a node makes of its inputs.
 pub(super) fn apply(b: &mut Builder, node: &onnx::Node, inputs: &[Option<Tensor>], version: i64) -> Taken<Vec<Tensor>> {
     let attributes = Attributes(node);
+    if let Some(a) = node.attributes.iter().find(|a| !a.float.is_finite() || a.floats.iter().any(|x| !x.is_finite())) {
+        return refuse(format!("{} is not finite", a.name), "finite numbers");
+    }
     if !["", "ai.onnx"].contains(&&*node.domain) {
         return refuse(format!("an operator of {}", node.domain), KNOWN);
     }
