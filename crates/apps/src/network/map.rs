@@ -266,7 +266,7 @@ fn each_entry(chain: &[Linear], tensors: &Tensors, [input, output]: [&Layout; 2]
         });
     };
     let factors = |out| {
-        let mut factor = 1.0;
+        let mut factor = 0.0;
         chain_row(behind, tensors, out, &mut |_, weight| factor = weight);
         factor
     };

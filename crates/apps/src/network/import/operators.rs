@@ -15,6 +15,15 @@ use crate::{
 pub(super) struct Attributes<'n>(pub(super) &'n onnx::Node);
 
 impl<'n> Attributes<'n> {
+    /// Refuses numbers that are not finite.
+    fn check(self) -> Taken<()> {
+        let is_finite = |a: &onnx::Attribute| a.float.is_finite() && a.floats.iter().all(|x| x.is_finite());
+        match self.0.attributes.iter().find(|a| !is_finite(a)) {
+            Some(a) => refuse(format!("{} is not finite", a.name), "finite numbers"),
+            None => Ok(()),
+        }
+    }
+
     pub(super) fn int(self, name: &str, default: i64) -> i64 {
         self.0.attribute(name).map_or(default, |a| a.int)
     }
@@ -69,9 +78,7 @@ const KNOWN: &str = "one of the operators of docs/guide/networks.md, or a networ
 /// What a node makes of its inputs.
 pub(super) fn apply(b: &mut Builder, node: &onnx::Node, inputs: &[Option<Tensor>], version: i64) -> Taken<Vec<Tensor>> {
     let attributes = Attributes(node);
-    if let Some(a) = node.attributes.iter().find(|a| !a.float.is_finite() || a.floats.iter().any(|x| !x.is_finite())) {
-        return refuse(format!("{} is not finite", a.name), "finite numbers");
-    }
+    attributes.check()?;
     if !["", "ai.onnx"].contains(&&*node.domain) {
         return refuse(format!("an operator of {}", node.domain), KNOWN);
     }
