@@ -128,7 +128,10 @@ def _of_sklearn(model: Any, samples: Numbers) -> bytes:
         raise ParamsError(f"{type(model).__name__}: wanted a fitted linear model or MLP")
     for _, scaler in reversed(before):
         weights, bias, activation = layers[0]
-        factors, shifts = _affine(scaler)
+        try:
+            factors, shifts = _affine(scaler)
+        except AttributeError as e:
+            raise ParamsError(f"{type(scaler).__name__} in a pipeline: wanted a fitted one ({e})") from e
         layers[0] = (factors @ weights, bias + shifts @ weights, activation)
     nodes, weights_of, name = [], [], "x"
     for at, (weights, bias, activation) in enumerate(layers):

@@ -133,3 +133,10 @@ def test_models_of_other_packages(samples, ring):
     Pipeline.steps = (("binary", Binarizer()), ("model", Linear()))
     with pytest.raises(ParamsError, match="Binarizer in a pipeline: wanted StandardScaler"):
         lw.nn.compile(Pipeline(), rows, preset=ring)
+
+    class MaxAbsScaler:
+        n_features_in_ = 3
+
+    Pipeline.steps = (("scaler", MaxAbsScaler()), ("model", Linear()))
+    with pytest.raises(ParamsError, match="MaxAbsScaler in a pipeline: wanted a fitted one"):
+        lw.nn.compile(Pipeline(), rows, preset=ring)

@@ -360,7 +360,7 @@ fn a_channel(x: &Tensor, constants: &Tensor, repeated: usize) -> Taken<Tensor> {
 pub(super) fn greatest_along(b: &mut Builder, attributes: Attributes<'_>, inputs: &[Option<Tensor>]) -> Taken<Tensor> {
     let x = needed(inputs, 0)?;
     let Some(axes) = shapes::reduced_axes(attributes, inputs)? else { return Ok(x.clone()) };
-    let count: usize = axes.iter().map(|&at| x.shape[at]).product();
+    let count = axes.iter().fold(1_usize, |all, &at| all.saturating_mul(x.shape[at]));
     if count > MOST_COMPARED {
         return refuse(format!("the maximum of {count} numbers"), format!("at most {MOST_COMPARED}, or a mean"));
     }

@@ -7,6 +7,7 @@ use super::{
     operators::{Attributes, integers, needed},
     refuse,
     shapes::{picked, strides, transposed},
+    windows::with_bias,
 };
 use crate::network::linear::{Axis, Linear, Window};
 
@@ -257,14 +258,7 @@ pub(super) fn transposed_convolution(
     let weights = b.repeated_weight(&turned, *n)?;
     let shape = [&[*n, results * groups], &spread.result[..]].concat();
     let made = b.linear(&wide, Linear::Convolution { window, weights }, shape)?;
-    match inputs.get(2).and_then(Option::as_ref) {
-        None => Ok(made),
-        Some(bias) => {
-            let bias = bias.reshaped([vec![bias.size()], vec![1; sides]].concat());
-            let bias = b.broadcast(&bias, &made.shape)?;
-            b.added(&made, &bias)
-        }
-    }
+    with_bias(b, made, inputs.get(2).and_then(Option::as_ref))
 }
 
 /// Sides of a transposed convolution.

@@ -363,7 +363,10 @@ pub(super) fn reduced_axes(attributes: Attributes<'_>, inputs: &[Option<Tensor>]
     if given.is_empty() {
         return Ok((attributes.int("noop_with_empty_axes", 0) == 0).then(|| (0..sides).collect()));
     }
-    given.iter().map(|&at| axis(at, sides)).collect::<Taken<Vec<_>>>().map(Some)
+    let mut axes = given.iter().map(|&at| axis(at, sides)).collect::<Taken<Vec<_>>>()?;
+    axes.sort_unstable();
+    axes.dedup();
+    Ok(Some(axes))
 }
 
 pub(super) fn reduced(

@@ -452,6 +452,10 @@ fn norms_sums_and_maxima_along_axes() {
     let x = [1., -2., 2., 0., -4., 3.];
     assert_eq!(along("ReduceMax", &x), [2., 3.]);
     assert_eq!(along("ReduceMin", &x), [-2., -4.]);
+    let twice = Writer::new(&[1, 2, 3]).whole("axes", &[2, -1]).node("ReduceMax", &["x", "axes"], "y", vec![]);
+    assert_eq!(outputs(&twice.read().unwrap(), &x), [2., 3.]);
+    let many = Writer::new(&[1, 1 << 22]).whole("axes", &[1; 12]).node("ReduceMax", &["x", "axes"], "y", vec![]);
+    assert!(many.refused().contains("the maximum of 4194304 numbers"));
     assert_eq!(along("ReduceL1", &x), [5., 7.]);
     assert_eq!(along("ReduceL2", &x), [3., 5.]);
 }

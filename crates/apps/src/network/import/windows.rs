@@ -222,14 +222,15 @@ pub(super) fn convolution(
         let weights = b.repeated_weight(&own, window.channels[1] / results)?;
         Ok(Linear::Convolution { window, weights })
     })?;
-    match inputs.get(2).and_then(Option::as_ref) {
-        None => Ok(made),
-        Some(bias) => {
-            let sides = [vec![bias.size()], vec![1; x.shape.len() - 2]].concat();
-            let bias = builder.broadcast(&bias.reshaped(sides), &made.shape)?;
-            builder.added(&made, &bias)
-        }
-    }
+    with_bias(builder, made, inputs.get(2).and_then(Option::as_ref))
+}
+
+/// What filters made, and a constant for each of their channels.
+pub(super) fn with_bias(b: &mut Builder, made: Tensor, bias: Option<&Tensor>) -> Taken<Tensor> {
+    let Some(bias) = bias else { return Ok(made) };
+    let sides = [vec![bias.size()], vec![1; made.shape.len().saturating_sub(2)]].concat();
+    let bias = b.broadcast(&bias.reshaped(sides), &made.shape)?;
+    b.added(&made, &bias)
 }
 
 pub(super) fn average_pool(b: &mut Builder, attributes: Attributes<'_>, x: &Tensor) -> Taken<Tensor> {

@@ -236,3 +236,40 @@ fn products<const F: usize>(
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Window;
+    use std::collections::BTreeMap;
+
+    #[test]
+    fn rows_of_taps_are_the_entries_of_rows() {
+        let windows = [
+            ([3, 2], 1, [5, 7], [3, 3], [1, 1], [1, 1], [1, 1], [5, 7]),
+            ([4, 6], 2, [6, 5], [3, 2], [2, 1], [2, 0], [1, 2], [4, 3]),
+            // Pads as long as the kernel, places that read nothing, and one row.
+            ([1, 1], 1, [1, 4], [1, 3], [1, 3], [0, 3], [1, 2], [1, 3]),
+            ([2, 2], 2, [4, 4], [2, 2], [3, 3], [0, 1], [1, 1], [2, 2]),
+        ];
+        for (channels, groups, image, kernel, strides, pads, dilations, result) in windows {
+            let window = Window { channels, groups, image, kernel, strides, pads, dilations, result };
+            let [_, outputs] = window.sizes().unwrap();
+            let weights: Vec<f64> = (1..=window.weights().unwrap()).map(|i| i as f64).collect();
+            let (mut by_row, mut by_tap) = (BTreeMap::new(), BTreeMap::new());
+            for out in 0..outputs {
+                window.convolution(&weights, out, &mut |element, weight| {
+                    assert!(by_row.insert((element, out), weight).is_none());
+                });
+            }
+            for filter in 0..channels[1] {
+                window.each_of_filter(&weights, filter, |row| {
+                    for k in 0..row.count {
+                        let at = (row.element + k * row.stride, row.out + k);
+                        assert!(by_tap.insert(at, row.weight).is_none());
+                    }
+                });
+            }
+            assert_eq!(by_row, by_tap, "{window:?}");
+        }
+    }
+}
