@@ -6,11 +6,13 @@
 mod blind;
 mod composites;
 mod matrix;
+mod rotated;
 mod sums;
 
 pub use blind::{BlindShape, blind_rotation};
 pub use composites::{SwitchShape, key_switching};
 pub use matrix::{MatrixShape, matrix_product};
+pub use rotated::{RotatedShape, rotated_sums};
 pub use sums::{SumsShape, weighted_sums};
 
 use crate::{
@@ -401,6 +403,13 @@ fn summing(isa: Isa, threads: usize, rates: Rates) -> Vec<Measurement> {
     weighted_sums(isa, shape, threads, rates).expect("the CPU has the instruction set, and a second thread")
 }
 
+/// A map of 32 diagonals on 12 limbs at N = 2^16: 7 rotations and 4 sums.
+fn rotating_sums(isa: Isa, threads: usize, rates: Rates) -> Vec<Measurement> {
+    let switch = SwitchShape { log_n: 16, prime_bits: 48, chain: 12, special: 3, digit: 3 };
+    let shape = RotatedShape { switch, rotations: 7, sums: 4 };
+    rotated_sums(isa, shape, threads, rates).expect("the CPU has the instruction set, and a second thread")
+}
+
 /// The first layer of `mlp` on one of both polynomials: with the primes of its preset, and with wide and long ones.
 fn layering(isa: Isa, threads: usize, rates: Rates) -> Vec<Measurement> {
     let row = |prime_bits| {
@@ -447,6 +456,8 @@ pub enum Group {
     KeySwitching,
     /// Weighted sums, likewise.
     Sums,
+    /// Sums of rotations, likewise.
+    Rotations,
     /// Matrices times residues, likewise.
     Matrices,
     /// Blind rotations.
@@ -460,6 +471,7 @@ pub const GROUPS: &[Group] = &[
     Group::Conversions,
     Group::KeySwitching,
     Group::Sums,
+    Group::Rotations,
     Group::Matrices,
     Group::BlindRotation,
 ];
@@ -484,6 +496,7 @@ pub fn some(isa: Isa, group: Group, rates: Rates) -> Vec<Measurement> {
         Group::Conversions => converting(isa, rates),
         Group::KeySwitching => on_both(switching),
         Group::Sums => on_both(summing),
+        Group::Rotations => on_both(rotating_sums),
         Group::Matrices => on_both(layering),
         Group::BlindRotation => rotating(isa, rates),
     }

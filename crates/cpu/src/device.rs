@@ -11,8 +11,8 @@ use crate::{
 };
 use limbwise_device::{
     Basis, Device, Domain, Fault, Fill, Gadget, GadgetKey, Ggsw, Handle, IntegerMatrix, LweFill, LweShape, OpenRegion,
-    Region, Ring, RingError, RingSpec, Role, Rounding, Shape, Terms, expand_row,
-    ops::{broadcast, transformed},
+    Region, Ring, RingError, RingSpec, Role, Rotation, Rounding, Shape, Terms, composites, expand_row,
+    ops::{are_plain, broadcast, transformed},
 };
 use limbwise_math::{galois::GaloisElement, sampling::Seed};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -546,6 +546,29 @@ impl Device for Cpu {
         to: Basis,
     ) -> [CpuPoly; 2] {
         self.fused_key_switch(c, key, onto, to)
+    }
+
+    fn key_switch_undivided(
+        &self,
+        c: &CpuPoly,
+        key: &GadgetKey<CpuPoly>,
+        onto: [Option<&CpuPoly>; 2],
+    ) -> [CpuPoly; 2] {
+        self.fused_key_switch_undivided(c, key, onto)
+    }
+
+    fn rotated_sums(
+        &self,
+        c: &CpuPoly,
+        onto: &CpuPoly,
+        rotations: &[Rotation<CpuPoly>],
+        more: &[CpuPoly],
+        sums: &[Terms<'_, CpuPoly>],
+    ) -> Vec<CpuPoly> {
+        if rotations.is_empty() || !are_plain(sums) {
+            return composites::rotated_sums(self, c, onto, rotations, more, sums);
+        }
+        self.fused_rotated_sums(c, onto, rotations, more, sums)
     }
 
     fn extend_limb(&self, a: &CpuPoly, to: Basis) -> CpuPoly {

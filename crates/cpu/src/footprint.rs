@@ -6,6 +6,7 @@
 //! - `mod_up`: for one batch entry at a time the limbs of its argument and a row of overflows a digit;
 //! - `key_switch`, `key_switch_onto`: for one batch entry at a time the same, and for both halves the dropped limbs and a row
 //!   of overflows; each thread has rows of its own beside that ([`Footprint::scratch_rows`]);
+//! - `key_switch_undivided`, `rotated_sums` with plain weights: as `mod_up`; each thread uses the rows of a key switch;
 //! - `extend_limb`, `weighted_sums`: nothing; each thread has [`TOGETHER`] rows of its own for weights of one limb;
 //! - `linear_combination`: nothing;
 //! - `matrix_product`: nothing; a task copies up to 1 MiB of its operands;
@@ -21,6 +22,9 @@ use std::sync::Arc;
 /// Limbs of its result that a key switch makes together, and weights of one limb that a sum takes together: more read
 /// their operands less often, fewer stay in the cache.
 pub(crate) const TOGETHER: usize = 3;
+
+/// Limbs that sums of rotations raise together: what is left of the rows of a key switch is for the rotations.
+pub(crate) const RAISED: usize = TOGETHER - 1;
 
 /// Words of the factors that a prime's transforms have: a factor and its quotient for each of N places, both ways.
 const FACTOR_WORDS: usize = 4;
@@ -81,6 +85,14 @@ impl Footprint for Fused {
 
     fn key_switch_onto(&self, call: &KeySwitch<'_>) -> Body {
         Body::Own { beside: digit_rows(call.c.basis, call.digits.len()) + 2 * remainder_rows(call.dropped()) }
+    }
+
+    fn key_switch_undivided(&self, c: &Shape, digits: usize) -> Body {
+        Body::Own { beside: digit_rows(c.basis, digits) }
+    }
+
+    fn rotated_sums(&self, c: &Shape, digits: usize, plain: bool) -> Body {
+        if plain { Body::Own { beside: digit_rows(c.basis, digits) } } else { Body::Default }
     }
 
     fn extend_limb(&self, _a: &Shape, _to: Basis) -> Body {

@@ -7,7 +7,7 @@
 use crate::{
     lwe::{Gadget, Ggsw, LweFill, LweHandle, LweShape, LweSwitchKey, Rounding},
     matrix::IntegerMatrix,
-    ops::{Device, Fault, Fill, GadgetKey, Handle, HostRead, Role, Terms, Weight},
+    ops::{Device, Fault, Fill, GadgetKey, Handle, HostRead, Role, Rotation, Terms, Weight},
     region::{OpenRegion, Region},
     ring::{Basis, Domain, Ring, RingError, RingSpec, Shape},
 };
@@ -421,6 +421,36 @@ impl<D: Device> Device for Checked<D> {
         crate::composites::key_switch_onto(self, c, key, onto, to)
     }
 
+    fn key_switch_undivided(
+        &self,
+        c: &D::Poly,
+        key: &GadgetKey<D::Poly>,
+        onto: [Option<&D::Poly>; 2],
+    ) -> [D::Poly; 2] {
+        let full = c.shape().with_basis(c.shape().basis | key.special);
+        onto.iter().flatten().for_each(|onto| elementwise("key_switch_undivided", onto.shape(), &full));
+        crate::composites::key_switch_undivided(self, c, key, onto)
+    }
+
+    fn rotated_sums(
+        &self,
+        c: &D::Poly,
+        onto: &D::Poly,
+        rotations: &[Rotation<D::Poly>],
+        more: &[D::Poly],
+        sums: &[Terms<'_, D::Poly>],
+    ) -> Vec<D::Poly> {
+        for Rotation { key, .. } in rotations {
+            let (first, basis) = (&rotations[0].key, onto.shape().basis);
+            let alike = key.digits == first.digits && key.special == first.special;
+            require(alike, "rotated_sums", "all keys have one gadget", &[c.shape()]);
+            let known = basis == c.shape().basis || basis == c.shape().basis | key.special;
+            require(known, "rotated_sums", "the first half is over Q or QP", &[onto.shape()]);
+            in_domain("rotated_sums", onto.shape(), Domain::Eval);
+        }
+        crate::composites::rotated_sums(self, c, onto, rotations, more, sums)
+    }
+
     fn extend_limb(&self, a: &D::Poly, to: Basis) -> D::Poly {
         one_limb("extend_limb", a.shape());
         require(
@@ -520,7 +550,7 @@ mod tests {
         let key = GadgetKey { digits: vec![shape.basis], special: Basis::single(3), pairs: Vec::new() };
         let combined = |b, constants: &[Vec<u64>]| drop(dev.linear_combination(&[&a, b], constants));
         let matrix = IntegerMatrix::new(1, 2, vec![1, -1]).unwrap();
-        let cases: [(&str, &dyn Fn()); 19] = [
+        let cases: [(&str, &dyn Fn()); 21] = [
             ("matrix_product: an operand for each of 2", &|| drop(dev.matrix_product(&a, &matrix))),
             ("add: operands share a basis", &|| drop(dev.add(&a, &narrow))),
             ("ntt: needs coefficient domain", &|| drop(dev.ntt(a.clone()))),
@@ -535,6 +565,13 @@ mod tests {
             ("key_switch_onto: drops limbs", &|| drop(dev.key_switch_onto(&a, &key, [None; 2], Basis::single(3)))),
             ("key_switch_onto: operands share a basis", &|| {
                 drop(dev.key_switch_onto(&a, &key, [None, Some(&narrow)], shape.basis));
+            }),
+            ("key_switch_undivided: operands share a basis", &|| {
+                drop(dev.key_switch_undivided(&a, &key, [Some(&a), None]));
+            }),
+            ("rotated_sums: the first half is over Q or QP", &|| {
+                let rotation = Rotation { galois: GaloisElement::rotation(1, 10), key: key.clone() };
+                drop(dev.rotated_sums(&a, &narrow, &[rotation], &[], &[]));
             }),
             ("weighted_sums: operands share a basis", &|| drop(weighted(0, Weight::Values(&narrow)))),
             ("weighted_sums: needs coefficient domain", &|| drop(weighted(0, Weight::OneLimb(&narrow)))),

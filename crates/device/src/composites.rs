@@ -4,7 +4,7 @@
 use crate::{
     lwe::{Ggsw, LweHandle, LweSwitchKey},
     matrix::IntegerMatrix,
-    ops::{Device, GadgetKey, Handle, Terms, Weight},
+    ops::{Device, GadgetKey, Handle, Rotation, Terms, Weight},
     region::Region,
     ring::{Basis, Ring},
 };
@@ -118,6 +118,68 @@ pub fn key_switch_onto<D: Device + ?Sized>(
         dev.mod_down(&dev.join(&[&low, &dev.restrict(&half, key.special)]), to)
     };
     [sum(b, first), sum(a, second)]
+}
+
+/// `onto + P·c·s'` over QP: raises the digits and multiplies them with the key.
+///
+/// Cost: that of [`mod_up`] and [`gadget_product`], and one addition for each half of `onto`.
+/// Source: \[BMTH21\] §4 (giant steps stay over QP).
+pub fn key_switch_undivided<D: Device + ?Sized>(
+    dev: &D,
+    c: &D::Poly,
+    key: &GadgetKey<D::Poly>,
+    onto: [Option<&D::Poly>; 2],
+) -> [D::Poly; 2] {
+    let _region = dev.region(Region::KeySwitchUndivided, 0);
+    let raised = dev.mod_up(c, &key.digits, c.shape().basis | key.special);
+    let mut product = dev.gadget_product(&raised, key);
+    drop(raised);
+    for (half, onto) in product.iter_mut().zip(onto) {
+        if let Some(onto) = onto {
+            dev.add_assign(half, onto);
+        }
+    }
+    product
+}
+
+/// Weighted sums of rotations, and of operands that come after them.
+///
+/// Cost: 1 [`mod_up`]; for each rotation that of [`rotation`]; that of [`weighted_sums`].
+/// Source: \[HS18\] (hoisting), \[BMTH21\] §4 (over QP).
+pub fn rotated_sums<D: Device + ?Sized>(
+    dev: &D,
+    c: &D::Poly,
+    onto: &D::Poly,
+    rotations: &[Rotation<D::Poly>],
+    more: &[D::Poly],
+    sums: &[Terms<'_, D::Poly>],
+) -> Vec<D::Poly> {
+    let _region = dev.region(Region::RotatedSums, 0);
+    let mut x = Vec::with_capacity(rotations.len() + more.len());
+    if let Some(Rotation { key, .. }) = rotations.first() {
+        let raised = dev.mod_up(c, &key.digits, c.shape().basis | key.special);
+        x.extend(rotations.iter().map(|one| rotation(dev, &raised, onto, one)));
+    }
+    x.extend_from_slice(more);
+    dev.weighted_sums(&x, sums)
+}
+
+/// One rotation of [`rotated_sums`] from raised digits: permuting raised digits equals raising permuted ones.
+///
+/// Cost: a [`gadget_product`], β·|QP| + |onto| permuted limbs and |onto|·N sums.
+pub fn rotation<D: Device + ?Sized>(
+    dev: &D,
+    raised: &[D::Poly],
+    onto: &D::Poly,
+    Rotation { galois, key }: &Rotation<D::Poly>,
+) -> D::Poly {
+    let moved: Vec<D::Poly> = raised.iter().map(|digit| dev.automorphism(digit, *galois)).collect();
+    let [b, a] = dev.gadget_product(&moved, key);
+    drop(moved);
+    let (full, own) = (b.shape().basis, onto.shape().basis);
+    let sum = dev.add(&dev.restrict(&b, own), &dev.automorphism(onto, *galois));
+    let b = if own == full { sum } else { dev.join(&[&sum, &dev.restrict(&b, full - own)]) };
+    dev.stack(&[&b, &a])
 }
 
 /// The centered lift of one limb of coefficients to `to`, in evaluation domain.

@@ -112,6 +112,17 @@ pub trait Footprint: Debug + Send + Sync {
         Body::Default
     }
 
+    /// [`Device::key_switch_undivided`](crate::Device::key_switch_undivided) by a key of `digits` digits.
+    fn key_switch_undivided(&self, _c: &Shape, _digits: usize) -> Body {
+        Body::Default
+    }
+
+    /// [`Device::rotated_sums`](crate::Device::rotated_sums) by keys of `digits` digits; `plain`: no weight is of one limb,
+    /// or has entries of its own.
+    fn rotated_sums(&self, _c: &Shape, _digits: usize, _plain: bool) -> Body {
+        Body::Default
+    }
+
     /// [`Device::extend_limb`](crate::Device::extend_limb).
     fn extend_limb(&self, _a: &Shape, _to: Basis) -> Body {
         Body::Default

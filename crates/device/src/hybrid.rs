@@ -186,6 +186,7 @@ macro_rules! inward {
     ($self:ident, $side:ident, ([Option<&Poly>; 2]), $arg:ident) => { $arg.map(|p| p.map(|p| $self.$side().of(p))).each_ref().map(Option::as_ref) };
     ($self:ident, $side:ident, (&[Terms<'_, Poly>]), $arg:ident) => { &$self.$side().terms(&$self.$side().weights($arg)) };
     ($self:ident, $side:ident, (&GadgetKey<Poly>), $arg:ident) => { &$self.$side().gadget_key($arg) };
+    ($self:ident, $side:ident, (&[Rotation<Poly>]), $arg:ident) => { &$arg.iter().map(|r| $self.$side().rotation(r)).collect::<Vec<_>>() };
     ($self:ident, $side:ident, (&Ggsw<Poly>), $arg:ident) => { &$self.$side().ggsw($arg) };
     ($self:ident, $side:ident, (&Lwe), $arg:ident) => { &$self.$side().lwe($arg) };
     ($self:ident, $side:ident, (&[&Lwe]), $arg:ident) => { &refs(&$arg.iter().map(|l| $self.$side().lwe(l)).collect::<Vec<_>>()) };

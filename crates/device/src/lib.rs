@@ -30,7 +30,7 @@ pub use lwe::{Gadget, Ggsw, LweFill, LweHandle, LweShape, LweSwitchKey, Rounding
 pub use matrix::{IntegerMatrix, MatrixError};
 pub use null::Null;
 pub use ops::{
-    Device, Fault, Fill, GadgetKey, Handle, HostRead, KeyId, Role, RowAt, Terms, Weight, Wordless, expand_row,
+    Device, Fault, Fill, GadgetKey, Handle, HostRead, KeyId, Role, Rotation, RowAt, Terms, Weight, Wordless, expand_row,
 };
 pub use region::{LeaveRegion, OpenRegion, Region};
 pub use ring::{Basis, Domain, Ring, RingError, RingSpec, Shape};

@@ -22,7 +22,7 @@ use crate::{
     for_each_primitive,
     lwe::{Gadget, Ggsw, LweFill, LweHandle, LweShape, Rounding},
     matrix::IntegerMatrix,
-    ops::{Device, Fault, Fill, GadgetKey, Handle, Role, Terms, Weight, Wordless, broadcast},
+    ops::{Device, Fault, Fill, GadgetKey, Handle, Role, Rotation, Terms, Weight, Wordless, are_plain, broadcast},
     ring::{Basis, Domain, Ring, RingError, RingSpec, Shape},
     seam_type,
 };
@@ -284,6 +284,42 @@ impl Device for Null {
             Body::Own { beside } => self.key_switch_body(&call, beside),
             Body::Default => composites::key_switch_onto(self, c, key, onto, to),
         }
+    }
+
+    fn key_switch_undivided(
+        &self,
+        c: &NullPoly,
+        key: &GadgetKey<NullPoly>,
+        onto: [Option<&NullPoly>; 2],
+    ) -> [NullPoly; 2] {
+        let Body::Own { beside } = self.footprint.key_switch_undivided(&c.shape, key.digits.len()) else {
+            return composites::key_switch_undivided(self, c, key, onto);
+        };
+        let batch = broadcast(&c.shape, &key.pairs[0][0].shape);
+        let shape = c.shape.with_batch(batch).with_basis(c.shape.basis | key.special);
+        let result = [0, 1].map(|_| self.fresh(shape.clone()));
+        self.hold(&c.shape.ring, beside);
+        result
+    }
+
+    fn rotated_sums(
+        &self,
+        c: &NullPoly,
+        onto: &NullPoly,
+        rotations: &[Rotation<NullPoly>],
+        more: &[NullPoly],
+        sums: &[Terms<'_, NullPoly>],
+    ) -> Vec<NullPoly> {
+        let default = || composites::rotated_sums(self, c, onto, rotations, more, sums);
+        let Some(Rotation { key, .. }) = rotations.first() else { return default() };
+        let Body::Own { beside } = self.footprint.rotated_sums(&c.shape, key.digits.len(), are_plain(sums)) else {
+            return default();
+        };
+        let shape = c.shape.with_batch(2 * broadcast(&c.shape, &key.pairs[0][0].shape));
+        let shape = shape.with_basis(c.shape.basis | key.special);
+        let results = sums.iter().map(|_| self.fresh(shape.clone())).collect();
+        self.hold(&c.shape.ring, beside);
+        results
     }
 
     fn extend_limb(&self, a: &NullPoly, to: Basis) -> NullPoly {

@@ -99,6 +99,15 @@ pub struct GadgetKey<P> {
     pub pairs: Vec<[P; 2]>,
 }
 
+/// A rotation of a ciphertext: its Galois element, and the key from the rotated secret back to the secret.
+#[derive(Clone, Debug)]
+pub struct Rotation<P> {
+    /// The automorphism `X → X^g`.
+    pub galois: GaloisElement,
+    /// The key of `σ(s)`.
+    pub key: GadgetKey<P>,
+}
+
 /// A factor of [`Device::weighted_sums`].
 #[derive(Debug)]
 pub enum Weight<'a, P> {
@@ -110,6 +119,12 @@ pub enum Weight<'a, P> {
 
 /// The terms of one sum: index of the operand, and its weight.
 pub type Terms<'a, P> = Vec<(usize, Weight<'a, P>)>;
+
+/// Whether all weights of some sums are values that all entries of a batch share.
+#[must_use]
+pub fn are_plain<P: Handle>(sums: &[Terms<'_, P>]) -> bool {
+    sums.iter().flatten().all(|(_, weight)| matches!(weight, Weight::Values(values) if values.shape().batch == 1))
+}
 
 impl<P> Clone for Weight<'_, P> {
     fn clone(&self) -> Self {

@@ -37,6 +37,10 @@ regions! {
     KeySwitch = "key_switch",
     /// The composite [`Device::key_switch_onto`](crate::Device::key_switch_onto).
     KeySwitchOnto = "key_switch_onto",
+    /// The composite [`Device::key_switch_undivided`](crate::Device::key_switch_undivided).
+    KeySwitchUndivided = "key_switch_undivided",
+    /// The composite [`Device::rotated_sums`](crate::Device::rotated_sums).
+    RotatedSums = "rotated_sums",
     /// The composite [`Device::mod_up`](crate::Device::mod_up), the first part of a key switch.
     ModUp = "mod_up",
     /// One digit in [`Self::ModUp`].

@@ -184,6 +184,17 @@ macro_rules! for_each_composite {
             /// basis of `c`, with the batch of the result or one.
             key_switch_onto(c: (&Poly), key: (&GadgetKey<Poly>), onto: ([Option<&Poly>; 2]), to: (Basis)) -> ([Poly; 2]);
 
+            /// A key switch that is not divided by P: the pair over QP whose phase is `onto + P·c·s'`. `onto` is over QP,
+            /// with the batch of the result or one.
+            key_switch_undivided(c: (&Poly), key: (&GadgetKey<Poly>), onto: ([Option<&Poly>; 2])) -> ([Poly; 2]);
+
+            /// [`Self::weighted_sums`] of rotations of one ciphertext, followed by `more` operands over QP. The rotations are
+            /// not divided by P and come from one decomposition of the ciphertext's second half `c`: each is the pair over
+            /// QP whose phase is `σ(onto + P·c·s)`, stacked. `onto` is over Q or QP; limbs that it lacks count as zero. All
+            /// keys have the same digits and special primes. A device may make the rotations part by part, so that none is
+            /// ever whole.
+            rotated_sums(c: (&Poly), onto: (&Poly), rotations: (&[Rotation<Poly>]), more: (&[Poly]), sums: (&[Terms<'_, Poly>])) -> (Vec<Poly>);
+
             /// One limb of coefficients, centered, in evaluation domain over `to`; `to` may contain the limb's own
             /// prime.
             extend_limb(a: (&Poly), to: (Basis)) -> (Poly);
@@ -230,6 +241,7 @@ macro_rules! seam_type {
     ((&[Terms<'_, Poly>])) => { &[$crate::Terms<'_, Self::Poly>] };
     ((&IntegerMatrix)) => { &$crate::IntegerMatrix };
     ((&GadgetKey<Poly>)) => { &$crate::GadgetKey<Self::Poly> };
+    ((&[Rotation<Poly>])) => { &[$crate::Rotation<Self::Poly>] };
     ((&Ggsw<Poly>)) => { &$crate::Ggsw<Self::Poly> };
     ((Lwe)) => { Self::Lwe };
     ((&Lwe)) => { &Self::Lwe };

@@ -7,8 +7,8 @@ mod ops;
 use crate::host::Host;
 use limbwise_cpu::Cpu;
 use limbwise_device::{
-    Device, Fault, GadgetKey, Ggsw, Handle, LweHandle, LweShape, LweSwitchKey, Ring, Shape, SharedFootprint, Terms,
-    Weight,
+    Device, Fault, GadgetKey, Ggsw, Handle, LweHandle, LweShape, LweSwitchKey, Ring, Rotation, Shape, SharedFootprint,
+    Terms, Weight,
 };
 
 /// A device whose values convert to [`AnyPoly`] and [`AnyLwe`] and back.
@@ -46,6 +46,10 @@ trait Member: Device {
     fn gadget_key(key: &GadgetKey<AnyPoly>) -> GadgetKey<Self::Poly> {
         let pair = |[b, a]: &[AnyPoly; 2]| [Self::poly(b).clone(), Self::poly(a).clone()];
         GadgetKey { digits: key.digits.clone(), special: key.special, pairs: key.pairs.iter().map(pair).collect() }
+    }
+
+    fn rotation(of: &Rotation<AnyPoly>) -> Rotation<Self::Poly> {
+        Rotation { galois: of.galois, key: Self::gadget_key(&of.key) }
     }
 
     fn ggsw(key: &Ggsw<AnyPoly>) -> Ggsw<Self::Poly> {

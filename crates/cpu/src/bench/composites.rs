@@ -20,7 +20,7 @@ pub struct SwitchShape {
 }
 
 impl SwitchShape {
-    fn digits(self) -> Vec<Basis> {
+    pub(super) fn digits(self) -> Vec<Basis> {
         (0..self.chain).step_by(self.digit).map(|i| Basis::range(i, (i + self.digit).min(self.chain))).collect()
     }
 
@@ -37,11 +37,12 @@ impl SwitchShape {
     }
 
     /// Instructions of the product with the key.
-    fn product(self, m: Multiplier) -> usize {
+    pub(super) fn product(self, m: Multiplier) -> usize {
         (2 * (self.chain + self.special) * (m.term * self.digits().len() + m.sum)) << (self.log_n - 3)
     }
 
-    fn up(self, m: Multiplier) -> usize {
+    /// Instructions that raise the digits.
+    pub(super) fn up(self, m: Multiplier) -> usize {
         let full = self.chain + self.special;
         let digit = |own: &Basis| (full - own.len()) * (self.sweep(m, own.len()) + m.transform(self.log_n));
         let sources = self.chain * (m.transform(self.log_n) + (m.source << (self.log_n - 3)));

@@ -1,4 +1,4 @@
-//! `gadget_product` and `key_switch`: all digits of one limb, in the cache, times the streaming key.
+//! `gadget_product` and key switches: all digits of one limb, in the cache, times the streaming key.
 //!
 //! `key_switch_onto` is the same switch: `onto` is one more product of the sum, and a dropped level's primes are
 //! treated like the special ones: summed first, then divided by together. For ℓ limbs, k special primes and d dropped,
@@ -8,7 +8,7 @@
 //! transforms instead of 260, and 105 MB less traffic at N = 2^16. An addition alone (a rotation) saves 2ℓ limbs of
 //! traffic per half.
 
-use super::prepare::{Extension, Prepared};
+use super::prepare::{Extension, Prepared, Raising};
 use crate::{
     device::{Cpu, CpuPoly, HEAVY, new_lines},
     footprint::TOGETHER,
@@ -19,7 +19,7 @@ use crate::{
     threads,
 };
 use limbwise_device::{
-    Basis, GadgetKey,
+    Basis, GadgetKey, Ring,
     composites::{inverse_product, product},
     ops::broadcast,
 };
@@ -39,17 +39,27 @@ struct Switch<'a> {
     tables: &'a RingTables,
     c: &'a CpuPoly,
     key: &'a GadgetKey<CpuPoly>,
-    /// The polynomials to add, and the product of the special primes modulo each prime of `c`.
+    raising: Raising<'a>,
+    /// The polynomials to add, and what they are multiplied with modulo each prime of theirs.
     onto: [Option<&'a CpuPoly>; 2],
     factors: Vec<u64>,
-    /// The extension of each digit to the other primes of the full basis.
-    up: Vec<Extension>,
+    /// Rows for [`TOGETHER`] limbs of each digit, one set per thread.
+    scratch: Vec<Mutex<Vec<Row>>>,
+}
+
+/// The division that ends a key switch.
+struct Division {
     /// From the dropped primes to the kept ones, which are the basis of the result.
     down: Extension,
     /// Inverse of the product of the dropped primes, modulo each kept one.
     inverses: Vec<u64>,
-    /// Rows for [`TOGETHER`] limbs of each digit, one set per thread.
-    scratch: Vec<Mutex<Vec<Row>>>,
+}
+
+impl Division {
+    /// The final step of the sum of a limb. Limbs that are divided hold their remainders' coefficients.
+    fn end(&self, prime: usize) -> End {
+        self.down.to.position(prime).map_or(End::Set, |place| End::Divide(self.inverses[place]))
+    }
 }
 
 impl Cpu {
@@ -86,58 +96,94 @@ impl Cpu {
         onto: [Option<&CpuPoly>; 2],
         to: Basis,
     ) -> [CpuPoly; 2] {
-        assert!(key.digits.len() == key.pairs.len() && !key.digits.is_empty(), "one key pair a digit, at least one");
         let (ring, basis) = (&c.shape.ring, c.shape.basis);
-        let tables = self.tables(ring);
-        let full = basis | key.special;
+        let (tables, full) = (self.tables(ring), basis | key.special);
+        let switch = self.switch(&tables, c, key, onto, product(ring, key.special, basis));
+        let down = Extension::new(&tables, full - to, to);
+        let division = Division { down, inverses: inverse_product(ring, full - to, to) };
+        self.entries(&switch, to, |entry, out| switch.divided(entry, &division, out))
+    }
+
+    /// [`limbwise_device::composites::key_switch_undivided`], entry by entry, a few limbs at a time.
+    pub(crate) fn fused_key_switch_undivided(
+        &self,
+        c: &CpuPoly,
+        key: &GadgetKey<CpuPoly>,
+        onto: [Option<&CpuPoly>; 2],
+    ) -> [CpuPoly; 2] {
+        let full = c.shape.basis | key.special;
+        let tables = self.tables(&c.shape.ring);
+        let switch = self.switch(&tables, c, key, onto, vec![1; full.len()]);
+        self.entries(&switch, full, |entry, out| switch.undivided(entry, out))
+    }
+
+    fn switch<'a>(
+        &'a self,
+        tables: &'a RingTables,
+        c: &'a CpuPoly,
+        key: &'a GadgetKey<CpuPoly>,
+        onto: [Option<&'a CpuPoly>; 2],
+        factors: Vec<u64>,
+    ) -> Switch<'a> {
+        assert!(key.digits.len() == key.pairs.len() && !key.digits.is_empty(), "one key pair a digit, at least one");
+        let raising = Raising::new(tables, c, &key.digits, c.shape.basis | key.special);
+        let scratch = self.rows_of_threads(&c.shape.ring, TOGETHER * key.digits.len());
+        Switch { dev: self, tables, c, key, raising, onto, factors, scratch }
+    }
+
+    /// So many rows for each thread.
+    pub(super) fn rows_of_threads(&self, ring: &Ring, rows: usize) -> Vec<Mutex<Vec<Row>>> {
         let length = layout::lines(ring.log_n());
-        let rows = || Mutex::new((0..TOGETHER * key.digits.len()).map(|_| self.scratch.take(length)).collect());
-        let switch = Switch {
-            dev: self,
-            tables: &tables,
-            c,
-            key,
-            onto,
-            factors: product(ring, key.special, basis),
-            up: key.digits.iter().map(|&own| Extension::new(&tables, own, full - own)).collect(),
-            down: Extension::new(&tables, full - to, to),
-            inverses: inverse_product(ring, full - to, to),
-            scratch: (0..self.threads()).map(|_| rows()).collect(),
-        };
+        let set = |_| Mutex::new((0..rows).map(|_| self.scratch.take(length)).collect());
+        (0..self.threads()).map(set).collect()
+    }
+
+    /// The result over a basis, entry by entry.
+    fn entries(&self, switch: &Switch<'_>, to: Basis, entry: impl Fn(usize, Vec<Halves<'_>>)) -> [CpuPoly; 2] {
+        let Switch { c, key, .. } = switch;
         let shape = c.shape.with_batch(broadcast(&c.shape, &key.pairs[0][0].shape)).with_basis(to);
         let mut out = [0, 1].map(|_| self.unwritten(shape.clone()));
-        let limbs = to.len();
-        for entry in 0..shape.batch {
-            let rows = out.each_mut().map(|half| &mut half.rows[entry * limbs..][..limbs]);
-            switch.entry(entry, halves(rows));
+        for at in 0..shape.batch {
+            let rows = out.each_mut().map(|half| &mut half.rows[at * to.len()..][..to.len()]);
+            entry(at, halves(rows));
         }
         out
     }
 }
 
 impl Switch<'_> {
-    /// One entry of the batch.
-    fn entry(&self, entry: usize, out: Vec<Halves<'_>>) {
-        let (tables, n) = (self.tables, self.c.shape.ring.n());
-        let digits = self.dev.digits(tables, self.c, entry, &self.key.digits, &self.up);
-        let dropped: Vec<usize> = ((self.c.shape.basis | self.key.special) - self.down.to).iter().collect();
+    /// One entry of the batch, divided.
+    fn divided(&self, entry: usize, division: &Division, out: Vec<Halves<'_>>) {
+        let (tables, n, down) = (self.tables, self.c.shape.ring.n(), &division.down);
+        let digits = self.dev.digits(tables, self.c, entry, &self.key.digits, &self.raising.up);
+        let dropped: Vec<usize> = ((self.c.shape.basis | self.key.special) - down.to).iter().collect();
         let length = layout::lines(self.c.shape.ring.log_n());
         let mut sums = [0, 1].map(|_| dropped.iter().map(|_| self.dev.pool.take(length)).collect::<Vec<Row>>());
         let items = self.groups(&dropped, halves(sums.each_mut().map(|rows| &mut rows[..])));
         self.dev.each(HEAVY * n * dropped.len() * digits.len(), items, |_, (primes, mut out)| {
-            self.product(entry, &primes, &digits, &mut out);
+            self.product(entry, &primes, &digits, &mut out, |prime| division.end(prime));
             for (&prime, row) in primes.iter().zip(out).flat_map(|(prime, out)| out.map(|row| (prime, row))) {
                 tables.prime(prime).intt(new_lines(row));
             }
         });
-        let remainders = self.dev.prepare_sources(sums.into_iter().map(|rows| (&*self.down.converter, rows)).collect());
-        let primes: Vec<usize> = self.down.to.iter().collect();
+        let remainders = self.dev.prepare_sources(sums.into_iter().map(|rows| (&*down.converter, rows)).collect());
+        let primes: Vec<usize> = down.to.iter().collect();
         self.dev.each(HEAVY * n * primes.len() * digits.len(), self.groups(&primes, out), |_, (primes, mut out)| {
             for (half, remainder) in remainders.iter().enumerate() {
                 let rows = out.iter_mut().map(|out| new_lines(out[half]));
-                remainder.extend(&self.down, primes.iter().copied().zip(rows));
+                remainder.extend(down, primes.iter().copied().zip(rows));
             }
-            self.product(entry, &primes, &digits, &mut out);
+            self.product(entry, &primes, &digits, &mut out, |prime| division.end(prime));
+        });
+    }
+
+    /// One entry of the batch, not divided.
+    fn undivided(&self, entry: usize, out: Vec<Halves<'_>>) {
+        let digits = self.dev.digits(self.tables, self.c, entry, &self.key.digits, &self.raising.up);
+        let primes: Vec<usize> = (self.c.shape.basis | self.key.special).iter().collect();
+        let work = HEAVY * self.c.shape.ring.n() * primes.len() * digits.len();
+        self.dev.each(work, self.groups(&primes, out), |_, (primes, mut out)| {
+            self.product(entry, &primes, &digits, &mut out, |_| End::Set);
         });
     }
 
@@ -147,27 +193,27 @@ impl Switch<'_> {
         groups.into_iter().map(|group| group.into_iter().unzip()).collect()
     }
 
-    /// Selected limbs of the inner product with the key plus `onto`. Those of the result hold the remainders' coefficients,
-    /// and are divided.
-    fn product(&self, entry: usize, primes: &[usize], digits: &[Prepared], out: &mut [Halves<'_>]) {
+    /// Selected limbs of the inner product with the key plus `onto`. Those that are divided hold the remainders'
+    /// coefficients.
+    fn product(
+        &self,
+        entry: usize,
+        primes: &[usize],
+        digits: &[Prepared],
+        out: &mut [Halves<'_>],
+        end: impl Fn(usize) -> End,
+    ) {
         let thread = threads::index();
         let mut scratch = self.scratch[thread % self.scratch.len()].lock().unwrap_or_else(PoisonError::into_inner);
-        for ((digit, up), rows) in digits.iter().zip(&self.up).zip(scratch.chunks_exact_mut(TOGETHER)) {
-            digit.extend(up, primes.iter().copied().zip(rows.iter_mut().map(new_lines)));
-        }
+        self.raising.extend(digits, primes, &mut scratch, TOGETHER);
         for (place, (&prime, out)) in primes.iter().zip(out).enumerate() {
             let kernels = self.tables.prime(prime);
-            let mut terms = Vec::with_capacity(digits.len());
-            for ((up, pair), rows) in self.up.iter().zip(&self.key.pairs).zip(scratch.chunks_exact_mut(TOGETHER)) {
-                let factor = if up.to.contains(prime) {
-                    kernels.ntt(new_lines(&mut rows[place]));
-                    rows[place].lines()
-                } else {
-                    self.c.limb(entry, prime)
-                };
-                terms.push(Term { factor, with: pair.each_ref().map(|half| half.limb(entry, prime)) });
-            }
-            let end = self.down.to.position(prime).map_or(End::Set, |place| End::Divide(self.inverses[place]));
+            let factors = self.raising.values(entry, (place, prime), &mut scratch, TOGETHER);
+            let pairs = factors.zip(&self.key.pairs);
+            let terms: Vec<Term<'_, 2>> = pairs
+                .map(|(factor, pair)| Term { factor, with: pair.each_ref().map(|half| half.limb(entry, prime)) })
+                .collect();
+            let end = end(prime);
             if end != End::Set {
                 out.iter_mut().for_each(|remainder| kernels.ntt(new_lines(remainder)));
             }
@@ -176,10 +222,11 @@ impl Switch<'_> {
         }
     }
 
-    /// One limb of `onto`; `None` modulo a special prime, of which P·onto is a multiple.
+    /// One limb of `onto`; `None` modulo a prime that it lacks.
     fn onto(&self, entry: usize, prime: usize) -> Option<Onto<'_, 2>> {
-        let times = self.factors[self.c.shape.basis.position(prime)?];
+        let basis = self.onto.iter().flatten().next()?.shape.basis;
+        let times = self.factors[basis.position(prime)?];
         let limbs = self.onto.map(|half| Some(half?.limb(entry, prime)));
-        limbs.iter().any(Option::is_some).then_some(Onto { limbs, times })
+        Some(Onto { limbs, times })
     }
 }

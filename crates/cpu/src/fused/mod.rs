@@ -4,8 +4,8 @@
 //! Stays out: arithmetic on limbs (`kernels`), strategies.
 //!
 //! Read in this order: [`prepare`] (limbs about to be converted), [`divide`] (`mod_down`, `rescale`), [`mod_up`],
-//! [`key_switch`] (and `gadget_product`), [`weighted`] (`weighted_sums`, `extend_limb`), [`matrix`]
-//! (`matrix_product`), [`blind_rotate`].
+//! [`key_switch`] (and `gadget_product`), [`weighted`] (`weighted_sums`, `extend_limb`), [`rotated`] (`rotated_sums`),
+//! [`matrix`] (`matrix_product`), [`blind_rotate`].
 //!
 //! Memory: beside its result a composite holds rows from the device's pool for the limbs it converts, as
 //! [`limbwise_device::null`] counts them, and rows private to a thread from a second pool ([`crate::Cpu::scratch`]).
@@ -16,4 +16,5 @@ mod key_switch;
 mod matrix;
 mod mod_up;
 mod prepare;
+mod rotated;
 mod weighted;

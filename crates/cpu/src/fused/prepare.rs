@@ -45,6 +45,48 @@ impl Extension {
     }
 }
 
+/// The digits of a polynomial, raised a few limbs at a time.
+pub(super) struct Raising<'a> {
+    tables: &'a RingTables,
+    c: &'a CpuPoly,
+    /// The extension of each digit to the other primes of the full basis.
+    pub(super) up: Vec<Extension>,
+}
+
+impl<'a> Raising<'a> {
+    pub(super) fn new(tables: &'a RingTables, c: &'a CpuPoly, digits: &[Basis], full: Basis) -> Self {
+        let up = digits.iter().map(|&own| Extension::new(tables, own, full - own)).collect();
+        Self { tables, c, up }
+    }
+
+    /// Writes the coefficients of the raised digits for some primes: row `width·digit + place` is the prime's at `place`.
+    /// Rows of a digit's own primes are left as they are.
+    pub(super) fn extend(&self, digits: &[Prepared], primes: &[usize], rows: &mut [Row], width: usize) {
+        for ((digit, up), rows) in digits.iter().zip(&self.up).zip(rows.chunks_exact_mut(width)) {
+            digit.extend(up, primes.iter().copied().zip(rows.iter_mut().map(new_lines)));
+        }
+    }
+
+    /// The values of all digits modulo the prime at `place` of what [`Self::extend`] wrote, which are transformed there.
+    pub(super) fn values<'r>(
+        &'r self,
+        entry: usize,
+        (place, prime): (usize, usize),
+        rows: &'r mut [Row],
+        width: usize,
+    ) -> impl Iterator<Item = &'r [Line]> {
+        let kernels = self.tables.prime(prime);
+        self.up.iter().zip(rows.chunks_exact_mut(width)).map(move |(up, rows)| {
+            if up.to.contains(prime) {
+                kernels.ntt(new_lines(&mut rows[place]));
+                rows[place].lines()
+            } else {
+                self.c.limb(entry, prime)
+            }
+        })
+    }
+}
+
 impl CpuPoly {
     /// The limb of a prime; a batch of one stands for every entry.
     pub(super) fn limb(&self, entry: usize, prime: usize) -> &[Line] {

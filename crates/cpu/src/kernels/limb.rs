@@ -66,6 +66,9 @@ pub trait LimbKernels: Send + Sync {
         combined_by_tiles(self, out, terms);
     }
 
+    /// Brings lines that will be read soon into the L2 cache, where the instruction set has a way to ask for them.
+    fn ask_for(&self, _lines: &[Line]) {}
+
     /// For each row of the matrix `out = Σ x_i·w_i`, on up to [`MOST_LINES`](super::matrix::MOST_LINES) lines: `x` has
     /// those of one operand after another.
     fn matrix_product(&self, out: &mut [&mut [Line]], x: &[Line], matrix: &PackedMatrix<'_>);

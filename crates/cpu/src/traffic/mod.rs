@@ -160,10 +160,9 @@ pub(crate) fn sweep(targets: &[&mut [Line]], sources: &[&[Line]], overflows: &[L
     side_by_side(sources.chain(targets.iter().map(|target| write(target))));
 }
 
-/// An automorphism: each tile of the result from one tile of the operand, given by its first line.
+/// An automorphism: each tile of the result, without padding, from one tile of the operand, given by its first line.
 pub(crate) fn tiles(out: &[Line], a: &[Line], sources: impl Iterator<Item = usize>) {
-    let tiles = layout::blocks(out).flat_map(|block| block.chunks_exact(16));
-    for (tile, source) in tiles.zip(sources) {
+    for (tile, source) in out.chunks_exact(16).zip(sources) {
         side_by_side([read(&a[source..source + 16]), write(tile)]);
     }
 }

@@ -5,7 +5,7 @@ use crate::{
     lwe::{Gadget, Ggsw, LweShape, LweSwitchKey, Rounding},
     matrix::IntegerMatrix,
     null::Null,
-    ops::{Device, Fill, GadgetKey, KeyId, Role, Weight},
+    ops::{Device, Fill, GadgetKey, KeyId, Role, Rotation, Weight},
     ring::{Basis, Domain, Ring, RingSpec, Shape},
 };
 use limbwise_math::{galois::GaloisElement, prime::ntt_primes_below};
@@ -35,6 +35,8 @@ pub enum Call {
     Merged,
     /// Two rotations of one polynomial, whose digits are raised once.
     Hoisted,
+    /// `key_switch_undivided`, then `rotated_sums` with weights of values, then with one of one limb.
+    Undivided,
     /// `rescale` by one prime, then by two.
     Rescale,
     /// `weighted_sums` with weights of values and of one limb.
@@ -47,10 +49,11 @@ pub enum Call {
 
 impl Call {
     /// All kinds of calls.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::KeySwitch,
         Self::Merged,
         Self::Hoisted,
+        Self::Undivided,
         Self::Rescale,
         Self::WeightedSums,
         Self::Combination,
@@ -75,6 +78,7 @@ impl Call {
                 drop(dev.key_switch_onto(&c, &work.key(), [Some(&b), None], to));
             }
             Self::Hoisted => work.hoisted(),
+            Self::Undivided => work.undivided(),
             Self::Rescale => {
                 let once = dev.rescale(&work.values(), Basis::range(0, chain - 1));
                 drop(dev.rescale(&once, Basis::range(0, chain - 3)));
@@ -131,6 +135,20 @@ impl<D: Device> Work<'_, D> {
         };
         let ([b, a], [d, c]) = (rotated(1), rotated(2));
         drop([dev.add(&b, &d), dev.add(&a, &c)]);
+    }
+
+    fn undivided(&self) {
+        let (dev, key, c, onto) = (self.dev, self.key(), self.values(), self.values());
+        let wide = Shape::eval(self.ring, self.ring.full());
+        let whole = dev.zeros(&wide.with_batch(self.sizes.batch));
+        drop(dev.key_switch_undivided(&c, &key, [Some(&whole), None]));
+        let rotation = |steps| Rotation { galois: GaloisElement::rotation(steps, self.sizes.log_n), key: key.clone() };
+        let (rotations, both) = ([1, 2, 3].map(rotation), dev.stack(&[&whole, &whole]));
+        let (values, limb) = (dev.zeros(&wide), self.limb());
+        let sum = |last| vec![(0, Weight::Values(&values)), (2, Weight::Values(&values)), (3, last)];
+        for last in [Weight::Values(&values), Weight::OneLimb(&limb)] {
+            drop(dev.rotated_sums(&c, &onto, &rotations, std::slice::from_ref(&both), &[sum(last), sum(last)]));
+        }
     }
 
     fn weighted_sums(&self) {
@@ -241,6 +259,14 @@ impl Footprint for RowsOnly {
 
     fn key_switch_onto(&self, call: &KeySwitch<'_>) -> Body {
         self.0.key_switch_onto(call)
+    }
+
+    fn key_switch_undivided(&self, c: &Shape, digits: usize) -> Body {
+        self.0.key_switch_undivided(c, digits)
+    }
+
+    fn rotated_sums(&self, c: &Shape, digits: usize, plain: bool) -> Body {
+        self.0.rotated_sums(c, digits, plain)
     }
 
     fn extend_limb(&self, a: &Shape, to: Basis) -> Body {

@@ -3,7 +3,7 @@
 use super::{Half, Hybrid, lock};
 use crate::{
     lwe::{Ggsw, LweHandle, LweShape},
-    ops::{Device, GadgetKey, Handle, HostRead, Role, Terms, Weight},
+    ops::{Device, GadgetKey, Handle, HostRead, Role, Rotation, Terms, Weight},
     ring::{Basis, Shape},
 };
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -170,6 +170,10 @@ macro_rules! half {
             pub(super) fn gadget_key(&self, key: &GadgetKey<Either<H::Poly, D::Poly>>) -> GadgetKey<$device::Poly> {
                 let pairs = key.pairs.iter().map(|pair| pair.each_ref().map(|p| self.of(p))).collect();
                 GadgetKey { digits: key.digits.clone(), special: key.special, pairs }
+            }
+
+            pub(super) fn rotation(&self, of: &Rotation<Either<H::Poly, D::Poly>>) -> Rotation<$device::Poly> {
+                Rotation { galois: of.galois, key: self.gadget_key(&of.key) }
             }
 
             pub(super) fn ggsw(&self, key: &Ggsw<Either<H::Poly, D::Poly>>) -> Ggsw<$device::Poly> {

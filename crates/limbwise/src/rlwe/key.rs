@@ -210,6 +210,12 @@ impl<D: Device> EvaluationKey<D> {
         &self.pairs
     }
 
+    /// Whether both halves of all pairs are stored.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        self.pairs.iter().all(|pair| matches!(pair.uniform, UniformHalf::Stored { .. }))
+    }
+
     /// The same key restricted to `level` and below, at most its own level; the memory of the other limbs is freed.
     #[must_use]
     pub fn restrict(&self, dev: &D, params: &Params, level: usize) -> Self {

@@ -224,4 +224,8 @@ impl<D: Device> KeyStore<D> for LazyKeys<'_, D> {
     fn key(&self, op: &'static str, name: KeyName, level: usize) -> Result<EvaluationKey<D>> {
         self.get(op, name, level)
     }
+
+    fn is_whole(&self, _name: KeyName) -> bool {
+        self.made.form == KeyForm::Stored
+    }
 }

@@ -40,6 +40,12 @@ pub trait KeyStore<D: Device>: Send + Sync {
     /// # Errors
     /// [`KeyError::Missing`] or [`KeyError::TooLow`]; [`KeyError::Unread`] from a store that reads files.
     fn key(&self, op: &'static str, name: KeyName, level: usize) -> Result<EvaluationKey<D>>;
+
+    /// Whether a key that [`Self::key`] gives takes no memory of its own: it is neither read nor expanded for the request,
+    /// so an operation may hold many keys at a time.
+    fn is_whole(&self, _name: KeyName) -> bool {
+        false
+    }
 }
 
 /// A set of keys in memory.
@@ -76,6 +82,10 @@ impl<D: Device> KeyStore<D> for KeySet<D> {
         let level_of = |k: &EvaluationKey<D>| k.level();
         serves(self.log_n, op, name, level, self.keys.get(&name).map(level_of), self.keys.keys().copied())?;
         Ok(self.keys[&name].clone())
+    }
+
+    fn is_whole(&self, name: KeyName) -> bool {
+        self.keys.get(&name).is_some_and(EvaluationKey::is_whole)
     }
 }
 
@@ -184,6 +194,11 @@ impl<D: Wordless> KeyStore<D> for DeclaredKeys<'_, D> {
             declare(self.dev, &self.params, name, level, KeyForm::Stored)
         };
         Ok(state.keys.entry(name).or_insert_with(declared).clone())
+    }
+
+    /// Keys that nobody has declared yet will be stored in full.
+    fn is_whole(&self, name: KeyName) -> bool {
+        self.state().keys.get(&name).is_none_or(EvaluationKey::is_whole)
     }
 }
 

@@ -18,6 +18,7 @@ macro_rules! inward {
     ($own:ident, ([Option<&Poly>; 2]), $arg:ident) => { $arg.map(|p| p.map($own::poly)) };
     ($own:ident, (&[Terms<'_, Poly>]), $arg:ident) => { &$arg.iter().map($own::terms).collect::<Vec<_>>() };
     ($own:ident, (&GadgetKey<Poly>), $arg:ident) => { &$own::gadget_key($arg) };
+    ($own:ident, (&[Rotation<Poly>]), $arg:ident) => { &$arg.iter().map($own::rotation).collect::<Vec<_>>() };
     ($own:ident, (&Ggsw<Poly>), $arg:ident) => { &$own::ggsw($arg) };
     ($own:ident, (&Lwe), $arg:ident) => { $own::lwe($arg) };
     ($own:ident, (&[&Lwe]), $arg:ident) => { &$own::lwes($arg) };

@@ -43,4 +43,8 @@ impl<D: Device> KeyStore<D> for Asked<'_, D> {
         }
         self.inner.key(op, name, level)
     }
+
+    fn is_whole(&self, name: KeyName) -> bool {
+        self.inner.is_whole(name)
+    }
 }

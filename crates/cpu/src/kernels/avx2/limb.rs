@@ -5,7 +5,7 @@ use super::{
     blind::{self, Blind},
     exact::Room,
     float, matrix, sums as exact_sums,
-    vector::{V, lift_once, load, reduce_once, splat, store},
+    vector::{V, lift_once, load, prefetch_later, reduce_once, splat, store},
     word,
 };
 use crate::{
@@ -291,6 +291,16 @@ impl LimbKernels for Avx2Limb {
             // SAFETY: the token proves AVX2 and FMA.
             Tables::Float(_, room, _) => unsafe { exact_sums::combination((self.q, room), out, terms) },
             Tables::Word(_) => combined_by_tiles(self, out, terms),
+        }
+    }
+
+    fn ask_for(&self, lines: &[Line]) {
+        for line in lines {
+            #[expect(unsafe_code, reason = "an instruction of one instruction set")]
+            // SAFETY: the token proves AVX2, which includes SSE.
+            unsafe {
+                prefetch_later(line);
+            }
         }
     }
 

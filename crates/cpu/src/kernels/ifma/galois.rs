@@ -2,45 +2,47 @@
 
 use super::{
     Token,
-    vector::{V, load, store, zero},
+    vector::{V, load, prefetch, store, zero},
 };
-use crate::kernels::unroll::unroll;
-use crate::layout::{Line, blocks_mut, padded};
+use crate::{
+    kernels::{galois::TileMap, unroll::unroll},
+    layout::Line,
+};
 use std::arch::x86_64::{_mm512_mask_blend_epi64, _mm512_permutexvar_epi64};
 
 /// Bit reversal of four bits.
 const REVERSED: [usize; 16] = [0, 8, 4, 12, 2, 10, 6, 14, 1, 9, 5, 13, 3, 11, 7, 15];
 
-/// `out(X) = a(X^g)` on values; `groups` holds `16·source group + c`, `order[u]` the reversed number t with g·t = u.
+/// Tiles of `out(X) = a(X^g)` on values, without padding; `order[u]` the reversed number t with g·t = u.
 ///
 /// All groups of a tile come from one tile. With lines taken in the order of reversed numbers, a lane is its source
 /// lane rotated by its c: four conditional steps of 1, 2, 4, 8 lines for all lanes together.
-pub(crate) fn map_values(_token: Token, groups: &[u32], order: &[usize; 16], out: &mut [Line], a: &[Line]) {
+pub(crate) fn map_values(_token: Token, tiles: &[TileMap], order: &[usize; 16], out: &mut [Line], a: &[Line]) {
     #[expect(unsafe_code, reason = "calls into code for one instruction set")]
     // SAFETY: the token proves AVX-512F.
     unsafe {
-        map_tiles(groups, order, out, a);
+        map_tiles(tiles, order, out, a);
     }
 }
 
+/// Tiles between what is permuted and what is asked for.
+const TILES_AHEAD: usize = 4;
+
 #[target_feature(enable = "avx512f")]
-fn map_tiles(groups: &[u32], order: &[usize; 16], out: &mut [Line], a: &[Line]) {
-    let tiles = blocks_mut(out).flat_map(|block| block.chunks_exact_mut(16));
-    for (tile, groups) in tiles.zip(groups.chunks_exact(8)) {
-        let tile: &mut [Line; 16] = tile.first_chunk_mut().expect("a tile has sixteen lines");
-        let source = padded(groups[0] as usize / 128 * 16);
-        let source: &[Line; 16] = a[source..].first_chunk().expect("a tile has sixteen lines");
-        let lanes = load(&Line(std::array::from_fn(|lane| u64::from(groups[lane] / 16 % 8))));
-        let mut steps = [0u8; 4];
-        for (lane, &packed) in groups.iter().enumerate() {
-            for (bit, step) in steps.iter_mut().enumerate() {
-                *step |= u8::from(packed >> bit & 1 == 1) << lane;
-            }
+fn map_tiles(tiles: &[TileMap], order: &[usize; 16], out: &mut [Line], a: &[Line]) {
+    for (at, (out, tile)) in out.chunks_exact_mut(16).zip(tiles).enumerate() {
+        // Tiles come from anywhere in a stretch of the limb, which the hardware does not foresee.
+        if let Some(next) = tiles.get(at + TILES_AHEAD) {
+            let next = a.as_ptr().wrapping_add(next.line as usize);
+            unroll!(16 { prefetch(next.wrapping_add(I)); });
         }
+        let out: &mut [Line; 16] = out.first_chunk_mut().expect("a tile has sixteen lines");
+        let source: &[Line; 16] = a[tile.line as usize..].first_chunk().expect("a tile has sixteen lines");
+        let (lanes, steps) = (load(&Line(tile.lanes.map(u64::from))), tile.steps);
         let mut v = [zero(); 16];
         unroll!(16 { v[I] = _mm512_permutexvar_epi64(lanes, load(&source[REVERSED[I]])); });
         let v = rotate::<8>(rotate::<4>(rotate::<2>(rotate::<1>(v, steps[0]), steps[1]), steps[2]), steps[3]);
-        unroll!(16 { store(&mut tile[REVERSED[order[I] % 16]], v[I]); });
+        unroll!(16 { store(&mut out[REVERSED[order[I] % 16]], v[I]); });
     }
 }
 

@@ -8,7 +8,7 @@ use super::{
     range::{MEDIUM, ROOMY, TIGHT},
     sums,
     table::{Factor, Twiddles, factor, twiddles},
-    vector::{FactorVector, MASK, V, add, and, high, load, low, product, reduce_once, splat, store, sub, zero},
+    vector::{FactorVector, MASK, V, add, and, high, load, low, prefetch_later, product, reduce_once, splat, store, sub, zero},
     wide,
 };
 use crate::{
@@ -298,6 +298,16 @@ impl LimbKernels for IfmaLimb {
         // SAFETY: the token proves AVX-512F and IFMA.
         unsafe {
             sums::combination(self.q, out, terms);
+        }
+    }
+
+    fn ask_for(&self, lines: &[Line]) {
+        for line in lines {
+            #[expect(unsafe_code, reason = "an instruction of one instruction set")]
+            // SAFETY: the token proves AVX-512F, which includes SSE.
+            unsafe {
+                prefetch_later(line);
+            }
         }
     }
 

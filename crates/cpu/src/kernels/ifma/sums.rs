@@ -3,7 +3,7 @@
 use super::{
     table::{Factor, factor},
     vector::{
-        AHEAD, FactorVector, MASK, V, add, and, high, inverse_of_word, load, low, prefetch, product, reduce_once,
+        AHEAD, FactorVector, MASK, V, add, and, high, inverse_of_word, load, low, prefetch, prefetch_later, product, reduce_once,
         splat, store, sub, zero,
     },
 };
@@ -21,6 +21,9 @@ const WHOLE: usize = 6;
 /// Terms in one go where there are more. Three times as many streams push each other out of the L1 cache: limbs lie such
 /// that a line of each falls into one of four sets.
 const GROUP: usize = 4;
+
+/// Lines between what is multiplied and what is asked for.
+const FAR: usize = 32;
 
 /// Register constants of the reduction.
 #[derive(Clone, Copy)]
@@ -71,22 +74,33 @@ pub(super) fn inner_products<const H: usize>(modulus: Modulus, mut out: [&mut [L
     let unit = modulus.reduce(1 << 52);
     let inverse = if let End::Divide(c) = sum.end { modulus.mul(unit, c) } else { unit };
     let k = Reduction::new(modulus.value(), factor(modulus, inverse));
-    let mut waiting = [[[Line::default(); TILE]; H]; 2];
     let length = out[0].len();
     let terms = sum.terms.len();
-    let size = if terms <= WHOLE { terms.max(1) } else { terms.div_ceil(terms.div_ceil(GROUP)) };
+    if terms <= WHOLE {
+        let mut place = Place { k, out: &mut out, waiting: &mut [], lines: 0..length };
+        return match sum.end {
+            End::Set => place.lines::<SET, true>(sum.terms, sum.onto),
+            End::Add => place.lines::<ADD, true>(sum.terms, sum.onto),
+            End::Divide(_) => place.lines::<DIVIDE, true>(sum.terms, sum.onto),
+        };
+    }
+    by_groups(k, out, sum, terms.div_ceil(terms.div_ceil(GROUP)));
+}
+
+/// The same with sums that wait between groups of so many terms, of which there are two at least.
+#[target_feature(enable = "avx512f,avx512ifma")]
+fn by_groups<const H: usize>(k: Reduction, mut out: [&mut [Line]; H], sum: &Sum<'_, H>, size: usize) {
+    let mut waiting = [[[Line::default(); TILE]; H]; 2];
+    let length = out[0].len();
     for first in (0..length).step_by(TILE) {
         let lines = first..(first + TILE).min(length);
         let mut groups = sum.terms.chunks(size);
         let start = groups.next().unwrap_or_default();
         let mut place = Place { k, out: &mut out, waiting: &mut waiting, lines };
-        match (sum.end, groups.len() == 0) {
-            (End::Set, true) => place.lines::<SET, true>(start, sum.onto),
-            (End::Set, false) => place.lines::<SET, false>(start, sum.onto),
-            (End::Add, true) => place.lines::<ADD, true>(start, sum.onto),
-            (End::Add, false) => place.lines::<ADD, false>(start, sum.onto),
-            (End::Divide(_), true) => place.lines::<DIVIDE, true>(start, sum.onto),
-            (End::Divide(_), false) => place.lines::<DIVIDE, false>(start, sum.onto),
+        match sum.end {
+            End::Set => place.lines::<SET, false>(start, sum.onto),
+            End::Add => place.lines::<ADD, false>(start, sum.onto),
+            End::Divide(_) => place.lines::<DIVIDE, false>(start, sum.onto),
         }
         while let Some(group) = groups.next() {
             match groups.len() {
@@ -107,7 +121,8 @@ const GO_ON: u8 = 3;
 struct Place<'a, 'o, const H: usize> {
     k: Reduction,
     out: &'a mut [&'o mut [Line]; H],
-    waiting: &'a mut [Waiting<H>; 2],
+    /// The waiting sums; empty where all terms are one group.
+    waiting: &'a mut [Waiting<H>],
     lines: Range<usize>,
 }
 
@@ -138,13 +153,12 @@ impl<const H: usize> Place<'_, '_, H> {
         let (mut lows, mut highs) = ([[zero(); L]; H], [[zero(); L]; H]);
         for h in 0..H {
             let old: &[Line; L] = some(&self.out[h][first..]);
-            let [low_half, high_half] = [0, 1].map(|half| some::<L>(&self.waiting[half][h][i..]));
             for l in 0..L {
                 // What was there is taken up by the low half, which has twelve bits to spare.
                 (lows[h][l], highs[h][l]) = match START {
                     ADD => (load(&old[l]), zero()),
                     DIVIDE => (sub(k.q, load(&old[l])), zero()),
-                    GO_ON => (load(&low_half[l]), load(&high_half[l])),
+                    GO_ON => (load(&self.waiting[0][h][i + l]), load(&self.waiting[1][h][i + l])),
                     _ => (zero(), zero()),
                 };
             }
@@ -159,12 +173,12 @@ impl<const H: usize> Place<'_, '_, H> {
         for term in terms {
             let factor = some::<L>(&term.factor[first..]);
             for l in 0..L {
-                prefetch(factor.as_ptr().wrapping_add(AHEAD + l));
+                prefetch_later(factor.as_ptr().wrapping_add(FAR + l));
             }
             for h in 0..H {
                 let with = some::<L>(&term.with[h][first..]);
                 for l in 0..L {
-                    prefetch(with.as_ptr().wrapping_add(AHEAD + l));
+                    prefetch_later(with.as_ptr().wrapping_add(FAR + l));
                     let (x, y) = (load(&factor[l]), load(&with[l]));
                     (lows[h][l], highs[h][l]) = (low(lows[h][l], x, y), high(highs[h][l], x, y));
                 }

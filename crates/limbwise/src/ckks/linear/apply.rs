@@ -11,8 +11,9 @@ use crate::{
     error::{LevelError, Result, ScaleError, ShapeError},
     rlwe::{KeyName, noise},
 };
-use limbwise_device::{Basis, Device, GadgetKey, Handle as _, Terms, Weight};
+use limbwise_device::{Basis, Device, Handle as _, Rotation, Terms, Weight};
 use limbwise_math::galois::GaloisElement;
+use std::ops::Range;
 
 impl<D: Device> Evaluator<'_, D> {
     /// Applies a linear map to the slots: the scale is the product of both scales, the level is unchanged. Rescale
@@ -141,12 +142,22 @@ impl<'r, D: Device> Run<'r, D> {
         Ok(Self { eval, dev: eval.dev, input, map, basis, special, op })
     }
 
-    /// The Galois element of a rotation and its key at the input's level.
-    pub(super) fn key(&self, steps: i64) -> Result<(GaloisElement, GadgetKey<D::Poly>)> {
-        let params = self.eval.params;
-        let g = GaloisElement::rotation(steps, params.log_n());
-        let key = self.eval.keys.key(self.op, KeyName::Galois(g), self.input.level)?;
-        Ok((g, key.at(self.dev, params, self.input.level)?))
+    /// The Galois element of a rotation.
+    pub(super) fn galois(&self, steps: i64) -> GaloisElement {
+        GaloisElement::rotation(steps, self.eval.params.log_n())
+    }
+
+    /// A rotation with its key at the input's level.
+    pub(super) fn rotation(&self, steps: i64) -> Result<Rotation<D::Poly>> {
+        let galois = self.galois(steps);
+        let key = self.eval.keys.key(self.op, KeyName::Galois(galois), self.input.level)?;
+        Ok(Rotation { galois, key: key.at(self.dev, self.eval.params, self.input.level)? })
+    }
+
+    /// Whether the keys of some rotations are in memory as they are used.
+    pub(super) fn keys_are_whole(&self, rotations: &[i64]) -> bool {
+        let whole = |&steps: &i64| steps == 0 || self.eval.keys.is_whole(KeyName::Galois(self.galois(steps)));
+        rotations.iter().all(whole)
     }
 
     /// The scale of every product with a diagonal.
@@ -204,41 +215,64 @@ impl<'r, D: Device> Run<'r, D> {
         Ciphertext { parts, scale: self.product_scale(), estimate: stacked.estimate, shadow: None, ..self.input }
     }
 
-    /// The sums of the groups `from … to − 1`, each nonempty, over the basis of the baby steps.
-    pub(super) fn sums(&self, babies: Vec<Stacked<D::Poly>>, from: usize, to: usize) -> Result<Vec<Stacked<D::Poly>>> {
-        let (polys, estimates): (Vec<D::Poly>, Vec<Estimate>) =
-            babies.into_iter().map(|b| (b.poly, b.estimate)).unzip();
-        let basis = polys[0].shape().basis;
-        let groups = &self.map.layout.groups[from..to];
-        let weights = &self.map.weights[from..to];
-        let expected = groups.iter().zip(weights).map(|(group, weights)| {
-            let products = group.terms.iter().zip(weights).map(|(t, w)| estimates[t.baby].product(w.estimate));
-            products.reduce(Estimate::sum).expect("a group has a term")
-        });
+    /// The weights of some groups over a basis, if all are stored as [`Device::weighted_sums`] takes them.
+    pub(super) fn stored_weights(&self, groups: Range<usize>, basis: Basis) -> Option<Vec<Vec<D::Poly>>> {
         let full = self.map.plan.form == PlaintextForm::Full;
         let cut = |w: &Encoded<D>| match &w.stored {
             Stored::Poly(poly) if full => Some(self.dev.restrict(poly, basis)),
             Stored::Poly(poly) => (poly.shape().basis.len() == 1).then(|| poly.clone()),
             Stored::Kept(_) | Stored::Clear { .. } => None,
         };
-        let cut: Option<Vec<Vec<D::Poly>>> = weights.iter().map(|g| g.iter().map(cut).collect()).collect();
+        self.map.weights[groups].iter().map(|group| group.iter().map(cut).collect()).collect()
+    }
+
+    /// The terms of some groups; `place` says where a baby step is among the operands.
+    pub(super) fn terms<'w>(
+        &self,
+        groups: Range<usize>,
+        weights: &'w [Vec<D::Poly>],
+        place: impl Fn(usize) -> usize,
+    ) -> Vec<Terms<'w, D::Poly>> {
+        let full = self.map.plan.form == PlaintextForm::Full;
         let weight = |w| if full { Weight::Values(w) } else { Weight::OneLimb(w) };
-        let sums = match &cut {
-            None => self.sums_one_by_one(&polys, groups, weights)?,
-            Some(cut) => {
-                let terms: Vec<Terms<'_, D::Poly>> = groups
-                    .iter()
-                    .zip(cut)
-                    .map(|(group, cut)| group.terms.iter().zip(cut).map(|(term, w)| (term.baby, weight(w))).collect())
-                    .collect();
-                self.dev.weighted_sums(&polys, &terms)
-            }
+        let terms = |(group, weights): (&Group, &'w Vec<D::Poly>)| {
+            group.terms.iter().zip(weights).map(|(term, w)| (place(term.baby), weight(w))).collect()
         };
-        Ok(sums.into_iter().zip(expected).map(|(poly, estimate)| Stacked { poly, estimate }).collect())
+        self.map.layout.groups[groups].iter().zip(weights).map(terms).collect()
+    }
+
+    /// Sums of some groups with their estimates, from those of the baby steps.
+    pub(super) fn with_estimates(
+        &self,
+        groups: Range<usize>,
+        sums: Vec<D::Poly>,
+        babies: &[Estimate],
+    ) -> Vec<Stacked<D::Poly>> {
+        let expected = |(group, weights): (&Group, &Vec<Encoded<D>>)| {
+            let products = group.terms.iter().zip(weights).map(|(t, w)| babies[t.baby].product(w.estimate));
+            products.reduce(Estimate::sum).expect("a group has a term")
+        };
+        let groups = self.map.layout.groups[groups.clone()].iter().zip(&self.map.weights[groups]);
+        sums.into_iter().zip(groups.map(expected)).map(|(poly, estimate)| Stacked { poly, estimate }).collect()
+    }
+
+    /// The sums of some groups, each nonempty, over the basis of the baby steps.
+    pub(super) fn sums(
+        &self,
+        babies: Vec<Stacked<D::Poly>>,
+        groups: Range<usize>,
+    ) -> Result<Vec<Stacked<D::Poly>>> {
+        let (polys, estimates): (Vec<D::Poly>, Vec<Estimate>) =
+            babies.into_iter().map(|b| (b.poly, b.estimate)).unzip();
+        let sums = match self.stored_weights(groups.clone(), polys[0].shape().basis) {
+            None => self.sums_one_by_one(&polys, groups.clone())?,
+            Some(weights) => self.dev.weighted_sums(&polys, &self.terms(groups.clone(), &weights, |baby| baby)),
+        };
+        Ok(self.with_estimates(groups, sums, &estimates))
     }
 
     /// [`Device::weighted_sums`] for weights of several limbs or none stored: only a few exist at a time.
-    fn sums_one_by_one(&self, x: &[D::Poly], groups: &[Group], weights: &[Vec<Encoded<D>>]) -> Result<Vec<D::Poly>> {
+    fn sums_one_by_one(&self, x: &[D::Poly], groups: Range<usize>) -> Result<Vec<D::Poly>> {
         let sum = |(group, weights): (&Group, &Vec<Encoded<D>>)| {
             let mut sum: Option<D::Poly> = None;
             for (terms, weights) in group.terms.chunks(AT_A_TIME).zip(weights.chunks(AT_A_TIME)) {
@@ -252,7 +286,7 @@ impl<'r, D: Device> Run<'r, D> {
             }
             Ok(sum.expect("a group has a term"))
         };
-        groups.iter().zip(weights).map(sum).collect()
+        self.map.layout.groups[groups.clone()].iter().zip(&self.map.weights[groups]).map(sum).collect()
     }
 
     /// The estimate after a key switch that stays over QP: the noise of the digits without the rounding.

@@ -4,8 +4,14 @@ use super::{
     apply::{Run, Stacked},
     hoisted::Raised,
 };
-use crate::{ckks::Ciphertext, error::Result};
-use limbwise_device::{Device, Handle as _};
+use crate::{
+    ckks::{Ciphertext, Estimate},
+    error::Result,
+};
+use limbwise_device::{
+    Device, Handle as _, Rotation,
+    composites::{product, rotation},
+};
 
 /// `⌊Σ_giant rotate(Σ_baby w ⊙ P·rotate(x, baby), giant) / P⌉` at `level`: the input's level, or the one below, whose
 /// primes the same division then drops.
@@ -15,9 +21,8 @@ use limbwise_device::{Device, Handle as _};
 /// Source: \[BMTH21\] Differs: P·x is added to the products over QP, so no separate rescale is left.
 pub(super) fn apply<D: Device>(run: &Run<'_, D>, level: usize) -> Result<Ciphertext<D>> {
     let layout = &run.map.layout;
-    let babies = babies(run)?;
     let mut total: Option<Stacked<D::Poly>> = None;
-    for (sum, group) in run.sums(babies, 0, layout.groups.len())?.into_iter().zip(&layout.groups) {
+    for (sum, group) in sums(run)?.into_iter().zip(&layout.groups) {
         let moved = if group.giant == 0 { sum } else { giant_step(run, &sum, group.giant)? };
         total = Some(match total {
             None => moved,
@@ -37,41 +42,68 @@ pub(super) fn apply<D: Device>(run: &Run<'_, D>, level: usize) -> Result<Ciphert
     Ok(Ciphertext { level, scale, ..run.unstack(&Stacked { poly, estimate }) })
 }
 
-/// P times each baby step over QP, both halves.
-fn babies<D: Device>(run: &Run<'_, D>) -> Result<Vec<Stacked<D::Poly>>> {
+/// P times the input over QP, as far as the baby steps need it.
+struct Lifted<P> {
+    /// The first half, over Q: its limbs modulo P are zero.
+    first: P,
+    /// Both halves over QP, where a baby step is 0.
+    whole: Option<P>,
+}
+
+fn lifted<D: Device>(run: &Run<'_, D>) -> Lifted<D::Poly> {
     let (dev, input) = (run.dev, &run.input);
-    let raised = Raised::new(run);
-    let ring = run.eval.params.ring();
-    let factors: Vec<u64> = ring
-        .moduli_of(run.basis)
-        .into_iter()
-        .map(|q| ring.moduli_of(run.special).iter().fold(1, |product, p| q.mul(product, q.reduce(p.value()))))
-        .collect();
+    let factors = product(run.eval.params.ring(), run.special, run.basis);
     let first = dev.scale_limbs(input.parts[0].clone(), &factors);
-    let baby = |&steps: &i64| {
-        if steps == 0 {
-            let both = dev.stack(&[&first, &dev.scale_limbs(input.parts[1].clone(), &factors)]);
-            let poly = dev.join(&[&both, &dev.zeros(&both.shape().with_basis(run.special))]);
-            return Ok(Stacked { poly, estimate: input.estimate });
-        }
-        let (g, [b, a]) = raised.product(steps)?;
-        let low = dev.add(&dev.restrict(&b, run.basis), &dev.automorphism(&first, g));
-        let b = dev.join(&[&low, &dev.restrict(&b, run.special)]);
-        let estimate = run.switch_estimate(input.estimate, g, input.scale);
-        Ok(Stacked { poly: dev.stack(&[&b, &a]), estimate })
+    let whole = run.map.layout.babies.contains(&0).then(|| {
+        let both = dev.stack(&[&first, &dev.scale_limbs(input.parts[1].clone(), &factors)]);
+        dev.join(&[&both, &dev.zeros(&both.shape().with_basis(run.special))])
+    });
+    Lifted { first, whole }
+}
+
+/// The sums of the groups over QP.
+fn sums<D: Device>(run: &Run<'_, D>) -> Result<Vec<Stacked<D::Poly>>> {
+    let (dev, babies) = (run.dev, &run.map.layout.babies);
+    let Lifted { first, whole } = lifted(run);
+    let estimate = |&steps: &i64| match steps {
+        0 => run.input.estimate,
+        steps => run.switch_estimate(run.input.estimate, run.galois(steps), run.input.scale),
     };
-    run.map.layout.babies.iter().map(baby).collect()
+    let estimates: Vec<Estimate> = babies.iter().map(estimate).collect();
+    let all = 0..run.map.layout.groups.len();
+    let weights = run.stored_weights(all.clone(), run.basis | run.special);
+    if let (Some(weights), true) = (weights, run.keys_are_whole(babies)) {
+        let rotations = babies.iter().filter(|&&steps| steps != 0).map(|&steps| run.rotation(steps));
+        let rotations = rotations.collect::<Result<Vec<_>>>()?;
+        // The input itself comes after its rotations.
+        let place = |baby: usize| match babies[baby] {
+            0 => rotations.len(),
+            _ => babies[..baby].iter().filter(|&&steps| steps != 0).count(),
+        };
+        let more: Vec<D::Poly> = whole.into_iter().collect();
+        let terms = run.terms(all.clone(), &weights, place);
+        let sums = dev.rotated_sums(&run.input.parts[1], &first, &rotations, &more, &terms);
+        return Ok(run.with_estimates(all, sums, &estimates));
+    }
+    // Keys that are expanded or read, and diagonals that are encoded at use, are there one at a time.
+    let raised = Raised::new(run);
+    let baby = |&steps: &i64| match (steps, &whole) {
+        (0, Some(whole)) => Ok(whole.clone()),
+        (steps, _) => Ok(rotation(dev, raised.digits(), &first, &run.rotation(steps)?)),
+    };
+    let polys = babies.iter().map(baby).collect::<Result<Vec<_>>>()?;
+    let babies = polys.into_iter().zip(estimates).map(|(poly, estimate)| Stacked { poly, estimate });
+    run.sums(babies.collect(), all)
 }
 
 /// Rotates a sum over QP: its second half is divided by P and decomposed, its first half is only permuted.
 fn giant_step<D: Device>(run: &Run<'_, D>, sum: &Stacked<D::Poly>, steps: i64) -> Result<Stacked<D::Poly>> {
     let (dev, batch, params) = (run.dev, run.input.batch(), run.eval.params);
-    let (g, key) = run.key(steps)?;
+    let Rotation { galois: g, key } = run.rotation(steps)?;
     let _region = dev.region("giant_step", g.value());
-    let second = dev.mod_down(&dev.split(&sum.poly, batch, 2 * batch), run.basis);
-    let raised = dev.mod_up(&dev.automorphism(&second, g), &key.digits, run.basis | run.special);
-    let [mut b, a] = dev.gadget_product(&raised, &key);
-    dev.add_assign(&mut b, &dev.automorphism(&dev.split(&sum.poly, 0, batch), g));
+    let second = dev.automorphism(&dev.mod_down(&dev.split(&sum.poly, batch, 2 * batch), run.basis), g);
+    let first = dev.automorphism(&dev.split(&sum.poly, 0, batch), g);
+    let [b, a] = dev.key_switch_undivided(&second, &key, [Some(&first), None]);
     let scale = run.product_scale();
     let estimate = run.switch_estimate(sum.estimate.divided(params, run.input.slots, scale), g, scale);
     Ok(Stacked { poly: dev.stack(&[&b, &a]), estimate })

@@ -3,7 +3,6 @@
 use super::apply::Run;
 use crate::{ckks::Ciphertext, error::Result};
 use limbwise_device::Device;
-use limbwise_math::galois::GaloisElement;
 
 /// The digits of a ciphertext's second half, raised to QP once.
 pub(super) struct Raised<'r, D: Device> {
@@ -21,11 +20,9 @@ impl<'r, D: Device> Raised<'r, D> {
         Self { run, digits }
     }
 
-    /// Rotates the second half over QP: permuting raised digits equals raising permuted ones.
-    pub(super) fn product(&self, steps: i64) -> Result<(GaloisElement, [D::Poly; 2])> {
-        let (g, key) = self.run.key(steps)?;
-        let moved: Vec<D::Poly> = self.digits.iter().map(|digit| self.run.dev.automorphism(digit, g)).collect();
-        Ok((g, self.run.dev.gadget_product(&moved, &key)))
+    /// The raised digits; none if no rotation uses them.
+    pub(super) fn digits(&self) -> &[D::Poly] {
+        &self.digits
     }
 
     /// Rotates the whole input.
@@ -36,10 +33,11 @@ impl<'r, D: Device> Raised<'r, D> {
         if steps == 0 {
             return Ok(input.clone());
         }
-        let g = GaloisElement::rotation(steps, run.eval.params.log_n());
+        let g = run.galois(steps);
         let _region = run.dev.region("hoisted_rotation", g.value());
-        let (g, product) = self.product(steps)?;
-        let [d0, d1] = product.map(|half| run.dev.mod_down(&half, run.basis));
+        // Permuting raised digits equals raising permuted ones.
+        let moved: Vec<D::Poly> = self.digits.iter().map(|digit| run.dev.automorphism(digit, g)).collect();
+        let [d0, d1] = run.dev.gadget_product(&moved, &run.rotation(steps)?.key).map(|half| run.dev.mod_down(&half, run.basis));
         let parts = vec![run.dev.add(&run.dev.automorphism(&input.parts[0], g), &d0), d1];
         let (params, moved) = (run.eval.params, input.estimate.after_automorphism(g, run.eval.params.log_n()));
         let estimate = moved.after_key_switch(params, input.level, input.slots, input.scale);
