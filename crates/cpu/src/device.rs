@@ -1,6 +1,7 @@
 //! The CPU as a [`Device`]: the rows of a polynomial are limbs from a pool, and the units of parallel work.
 
 use crate::{
+    footprint::sums_in_parts,
     kernels::{Isa, IsaError, LimbKernels, convert, gadget, galois},
     layout::{self, Line},
     lwe::{self, CpuLwe},
@@ -12,7 +13,8 @@ use crate::{
 use limbwise_device::{
     Basis, Device, Domain, Fault, Fill, Gadget, GadgetKey, Ggsw, Handle, IntegerMatrix, LweFill, LweShape, OpenRegion,
     Region, Ring, RingError, RingSpec, Role, Rotation, Rounding, Shape, Terms, composites, expand_row,
-    ops::{are_plain, broadcast, transformed},
+    footprint::RotatedSums,
+    ops::{broadcast, transformed},
 };
 use limbwise_math::{galois::GaloisElement, sampling::Seed};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -565,7 +567,7 @@ impl Device for Cpu {
         more: &[CpuPoly],
         sums: &[Terms<'_, CpuPoly>],
     ) -> Vec<CpuPoly> {
-        if rotations.is_empty() || !are_plain(sums) {
+        if !sums_in_parts(&RotatedSums::new(&c.shape, rotations, sums)) {
             return composites::rotated_sums(self, c, onto, rotations, more, sums);
         }
         self.fused_rotated_sums(c, onto, rotations, more, sums)

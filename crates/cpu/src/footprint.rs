@@ -6,7 +6,7 @@
 //! - `mod_up`: for one batch entry at a time the limbs of its argument and a row of overflows a digit;
 //! - `key_switch`, `key_switch_onto`: for one batch entry at a time the same, and for both halves the dropped limbs and a row
 //!   of overflows; each thread has rows of its own beside that ([`Footprint::scratch_rows`]);
-//! - `key_switch_undivided`, `rotated_sums` with plain weights: as `mod_up`; each thread uses the rows of a key switch;
+//! - `key_switch_undivided`, `rotated_sums` where [`sums_in_parts`]: as `mod_up`; each thread uses the rows of a key switch;
 //! - `extend_limb`, `weighted_sums`: nothing; each thread has [`TOGETHER`] rows of its own for weights of one limb;
 //! - `linear_combination`: nothing;
 //! - `matrix_product`: nothing; a task copies up to 1 MiB of its operands;
@@ -15,7 +15,7 @@
 use crate::layout::{Line, lines};
 use limbwise_device::{
     Basis, Ring, Shape, SharedFootprint,
-    footprint::{BlindRotation, Body, Footprint, KeySwitch},
+    footprint::{BlindRotation, Body, Footprint, KeySwitch, RotatedSums},
 };
 use std::sync::Arc;
 
@@ -37,6 +37,12 @@ pub fn footprint() -> SharedFootprint {
 
 #[derive(Clone, Copy, Debug)]
 struct Fused;
+
+/// Whether sums of rotations are made part by part: there is a rotation, all entries share the weights, and a thread has
+/// rows for a rotation beside a weight.
+pub(crate) fn sums_in_parts(call: &RotatedSums<'_>) -> bool {
+    call.digits > usize::from(call.one_limb) && call.shared
+}
 
 /// Rows of coefficients and overflows of one entry's digits.
 fn digit_rows(basis: Basis, digits: usize) -> usize {
@@ -91,8 +97,11 @@ impl Footprint for Fused {
         Body::Own { beside: digit_rows(c.basis, digits) }
     }
 
-    fn rotated_sums(&self, c: &Shape, digits: usize, plain: bool) -> Body {
-        if plain { Body::Own { beside: digit_rows(c.basis, digits) } } else { Body::Default }
+    fn rotated_sums(&self, call: &RotatedSums<'_>) -> Body {
+        match sums_in_parts(call) {
+            true => Body::Own { beside: digit_rows(call.c.basis, call.digits) },
+            false => Body::Default,
+        }
     }
 
     fn extend_limb(&self, _a: &Shape, _to: Basis) -> Body {

@@ -5,6 +5,7 @@
 
 use crate::{
     lwe::{Gadget, LweShape},
+    ops::{Handle, Rotation, Terms, Weight},
     ring::{Basis, Ring, Shape},
 };
 use std::{fmt::Debug, sync::Arc};
@@ -43,6 +44,34 @@ impl KeySwitch<'_> {
     #[must_use]
     pub fn dropped(&self) -> Basis {
         (self.c.basis | self.special) - self.to
+    }
+}
+
+/// Sums of rotations, as far as their memory depends on it.
+#[derive(Clone, Copy, Debug)]
+pub struct RotatedSums<'a> {
+    /// Shape of the second half of the ciphertext.
+    pub c: &'a Shape,
+    /// Number of digits of the keys; 0 without a rotation.
+    pub digits: usize,
+    /// Whether a weight is given as one limb.
+    pub one_limb: bool,
+    /// Whether all entries of a batch share each weight.
+    pub shared: bool,
+}
+
+impl<'a> RotatedSums<'a> {
+    /// The call with these operands.
+    #[must_use]
+    pub fn new<P: Handle>(c: &'a Shape, rotations: &[Rotation<P>], sums: &[Terms<'_, P>]) -> Self {
+        let mut call =
+            Self { c, digits: rotations.first().map_or(0, |r| r.key.digits.len()), one_limb: false, shared: true };
+        for (_, weight) in sums.iter().flatten() {
+            let (Weight::Values(poly) | Weight::OneLimb(poly)) = weight;
+            call.one_limb |= matches!(weight, Weight::OneLimb(_));
+            call.shared &= poly.shape().batch == 1;
+        }
+        call
     }
 }
 
@@ -117,9 +146,8 @@ pub trait Footprint: Debug + Send + Sync {
         Body::Default
     }
 
-    /// [`Device::rotated_sums`](crate::Device::rotated_sums) by keys of `digits` digits; `plain`: no weight is of one limb,
-    /// or has entries of its own.
-    fn rotated_sums(&self, _c: &Shape, _digits: usize, _plain: bool) -> Body {
+    /// [`Device::rotated_sums`](crate::Device::rotated_sums).
+    fn rotated_sums(&self, _call: &RotatedSums<'_>) -> Body {
         Body::Default
     }
 

@@ -18,11 +18,11 @@ mod rows;
 
 use crate::{
     composites,
-    footprint::{BlindRotation, Body, DefaultBodies, KeySwitch, SharedFootprint},
+    footprint::{BlindRotation, Body, DefaultBodies, KeySwitch, RotatedSums, SharedFootprint},
     for_each_primitive,
     lwe::{Gadget, Ggsw, LweFill, LweHandle, LweShape, Rounding},
     matrix::IntegerMatrix,
-    ops::{Device, Fault, Fill, GadgetKey, Handle, Role, Rotation, Terms, Weight, Wordless, are_plain, broadcast},
+    ops::{Device, Fault, Fill, GadgetKey, Handle, Role, Rotation, Terms, Weight, Wordless, broadcast},
     ring::{Basis, Domain, Ring, RingError, RingSpec, Shape},
     seam_type,
 };
@@ -311,8 +311,10 @@ impl Device for Null {
         sums: &[Terms<'_, NullPoly>],
     ) -> Vec<NullPoly> {
         let default = || composites::rotated_sums(self, c, onto, rotations, more, sums);
-        let Some(Rotation { key, .. }) = rotations.first() else { return default() };
-        let Body::Own { beside } = self.footprint.rotated_sums(&c.shape, key.digits.len(), are_plain(sums)) else {
+        let call = RotatedSums::new(&c.shape, rotations, sums);
+        let (Some(Rotation { key, .. }), Body::Own { beside }) =
+            (rotations.first(), self.footprint.rotated_sums(&call))
+        else {
             return default();
         };
         let shape = c.shape.with_batch(2 * broadcast(&c.shape, &key.pairs[0][0].shape));

@@ -120,12 +120,6 @@ pub enum Weight<'a, P> {
 /// The terms of one sum: index of the operand, and its weight.
 pub type Terms<'a, P> = Vec<(usize, Weight<'a, P>)>;
 
-/// Whether all weights of some sums are values that all entries of a batch share.
-#[must_use]
-pub fn are_plain<P: Handle>(sums: &[Terms<'_, P>]) -> bool {
-    sums.iter().flatten().all(|(_, weight)| matches!(weight, Weight::Values(values) if values.shape().batch == 1))
-}
-
 impl<P> Clone for Weight<'_, P> {
     fn clone(&self) -> Self {
         *self

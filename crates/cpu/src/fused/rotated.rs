@@ -5,11 +5,17 @@
 //! is made in the L2 cache and multiplied by its weights there, and digits are permuted a few tiles at a time on their
 //! way into the product with the key. From memory come the keys, the weights, and c; to it go the sums. At ℓ = 30, k = 8,
 //! β = 4, r = 7 and s = 4 and N = 2^16 that is 1.7 GB instead of 3.6.
+//!
+//! Weights of one limb are transformed before their product, so they meet whole limbs: as many rotations at a time as a
+//! thread has rows for.
 
-use super::prepare::{Prepared, Raising};
+use super::{
+    prepare::{Prepared, Raising},
+    weighted,
+};
 use crate::{
     device::{Cpu, CpuPoly, HEAVY, new_lines},
-    footprint::RAISED,
+    footprint::{RAISED, TOGETHER},
     kernels::{
         LimbKernels,
         galois::{self, ValueMap},
@@ -47,11 +53,13 @@ struct Rotated<'a> {
     rotations: &'a [Rotation<CpuPoly>],
     maps: Vec<Arc<ValueMap>>,
     more: &'a [CpuPoly],
-    /// The operand and the weight of each term.
-    sums: Vec<Vec<(usize, &'a CpuPoly)>>,
+    sums: &'a [Terms<'a, CpuPoly>],
+    /// Whether a weight is of one limb.
+    one_limb: bool,
     /// Batch entries of each half.
     batch: usize,
-    /// A row for [`RAISED`] limbs of each digit and one more a digit, which stretches lie in; a set for each thread.
+    /// Rows for the raised limbs of each digit, and others up to [`TOGETHER`] a digit, which rotations lie in; a set for
+    /// each thread.
     scratch: Vec<Mutex<Vec<Row>>>,
 }
 
@@ -85,7 +93,8 @@ fn stretches(length: usize, lines: usize) -> impl Iterator<Item = Stretch> {
 }
 
 impl Cpu {
-    /// [`limbwise_device::composites::rotated_sums`] with plain weights and at least one rotation.
+    /// [`limbwise_device::composites::rotated_sums`] with at least one rotation and weights that all entries share; with at
+    /// least two digits if a weight is of one limb.
     pub(crate) fn fused_rotated_sums(
         &self,
         c: &CpuPoly,
@@ -94,6 +103,7 @@ impl Cpu {
         more: &[CpuPoly],
         sums: &[Terms<'_, CpuPoly>],
     ) -> Vec<CpuPoly> {
+        let one_limb = sums.iter().flatten().any(|(_, weight)| matches!(weight, Weight::OneLimb(_)));
         let ring = &c.shape.ring;
         let (tables, key) = (self.tables(ring), &rotations[0].key);
         let full = c.shape.basis | key.special;
@@ -106,12 +116,10 @@ impl Cpu {
             rotations,
             maps: rotations.iter().map(|rotation| tables.value_map(rotation.galois)).collect(),
             more,
-            sums: sums
-                .iter()
-                .map(|terms| terms.iter().map(|&(i, Weight::Values(w) | Weight::OneLimb(w))| (i, w)).collect())
-                .collect(),
+            sums,
+            one_limb,
             batch,
-            scratch: self.rows_of_threads(ring, (RAISED + 1) * key.digits.len()),
+            scratch: self.rows_of_threads(ring, TOGETHER * key.digits.len()),
         };
         let shape = c.shape.with_batch(2 * batch).with_basis(full);
         let mut results: Vec<CpuPoly> = sums.iter().map(|_| self.unwritten(shape.clone())).collect();
@@ -128,23 +136,77 @@ impl Cpu {
                 }
             }
             let heavy = HEAVY * ring.n() * primes.len() * digits.len() * rotations.len();
-            self.each(heavy, self.groups(limbs, RAISED), |_, limbs| work.limbs(entry, &digits, limbs));
+            self.each(heavy, self.groups(limbs, work.together()), |_, limbs| work.limbs(entry, &digits, limbs));
         }
         results
     }
 }
 
 impl Rotated<'_> {
+    /// Limbs that are raised together: weights of one limb need the room of the others.
+    fn together(&self) -> usize {
+        if self.one_limb { 1 } else { RAISED }
+    }
+
     /// Some limbs of one entry of all sums.
     fn limbs(&self, entry: usize, digits: &[Prepared], limbs: Vec<(usize, Vec<Halves<'_>>)>) {
         let thread = threads::index();
         let mut scratch = self.scratch[thread % self.scratch.len()].lock().unwrap_or_else(PoisonError::into_inner);
-        let (raised, room) = scratch.split_at_mut(RAISED * digits.len());
+        let (raised, room) = scratch.split_at_mut(self.together() * digits.len());
         let primes: Vec<usize> = limbs.iter().map(|limb| limb.0).collect();
-        self.raising.extend(digits, &primes, raised, RAISED);
+        self.raising.extend(digits, &primes, raised, self.together());
         for (place, (prime, mut out)) in limbs.into_iter().enumerate() {
-            let factors: Vec<&[Line]> = self.raising.values(entry, (place, prime), raised, RAISED).collect();
-            self.limb(Limb { entry, prime, kernels: self.tables.prime(prime) }, &factors, room, &mut out);
+            let factors: Vec<&[Line]> = self.raising.values(entry, (place, prime), raised, self.together()).collect();
+            let limb = Limb { entry, prime, kernels: self.tables.prime(prime) };
+            match self.one_limb {
+                true => self.whole_limb(limb, &factors, room, &mut out),
+                false => self.limb(limb, &factors, room, &mut out),
+            }
+        }
+    }
+
+    /// One limb of one entry of all sums, whose weights become whole limbs: as many rotations at a time as there is room
+    /// for beside one weight or two.
+    fn whole_limb(&self, limb: Limb<'_>, factors: &[&[Line]], room: &mut [Row], out: &mut [Halves<'_>]) {
+        let most = (room.len() - 1) / 2;
+        let (room, extended) = room.split_at_mut(2 * most);
+        let length = extended[0].lines().len();
+        let whole = Stretch { bare: 0..length, all: 0..length, tile: 0 };
+        let mut permuted = vec![Line::default(); PERMUTED * (factors.len() + 1)];
+        let mut begun = vec![false; self.sums.len()];
+        for first in (0..self.rotations.len()).step_by(most) {
+            let some = first..(first + most).min(self.rotations.len());
+            let rows = room.chunks_exact_mut(2);
+            let mut made: Vec<Halves<'_>> = rows.map(|pair| {
+                let [b, a] = pair else { unreachable!("chunks of two") };
+                [new_lines(b), new_lines(a)]
+            }).collect();
+            for (rotation, halves) in some.clone().zip(&mut made) {
+                for stretch in stretches(length, STRETCH) {
+                    let mut part = halves.each_mut().map(|half| &mut half[stretch.all.clone()]);
+                    self.rotate(limb, factors, rotation, &stretch, &mut part, &mut permuted);
+                }
+            }
+            let operand = |i: usize| self.operand(limb, i, &some, &made, &whole);
+            for ((terms, out), begun) in self.sums.iter().zip(&mut *out).zip(&mut begun) {
+                let terms: Vec<_> = terms.iter().filter_map(|&(i, weight)| Some((operand(i)?, weight))).collect();
+                for terms in terms.chunks(extended.len()) {
+                    for ((_, weight), row) in terms.iter().zip(&mut *extended) {
+                        if let Weight::OneLimb(one) = weight {
+                            let place = weighted::Limb { entry: 0, prime: limb.prime };
+                            self.dev.extend(self.tables, one, place, new_lines(row));
+                        }
+                    }
+                    let factors = terms.iter().zip(&*extended).map(|((_, weight), row)| match weight {
+                        Weight::Values(values) => values.limb(0, limb.prime),
+                        Weight::OneLimb(_) => row.lines(),
+                    });
+                    let terms: Vec<Term<'_, 2>> =
+                        terms.iter().zip(factors).map(|(&(with, _), factor)| Term { factor, with }).collect();
+                    let end = if std::mem::replace(begun, true) { End::Add } else { End::Set };
+                    limb.kernels.inner_products(out.each_mut().map(|half| &mut **half), &Sum::of(&terms, end));
+                }
+            }
         }
     }
 
@@ -190,7 +252,29 @@ impl Rotated<'_> {
     fn ask_for_weights(&self, Limb { prime, kernels, .. }: Limb<'_>, sum: usize, stretch: &Stretch) {
         let first = stretch.bare.start..stretch.bare.end.min(stretch.bare.start + ASKED);
         let weights = self.sums.get(sum).into_iter().flatten();
-        weights.for_each(|(_, weight)| kernels.ask_for(&weight.limb(0, prime)[first.clone()]));
+        weights.for_each(|(_, Weight::Values(weight) | Weight::OneLimb(weight))| {
+            kernels.ask_for(&weight.limb(0, prime)[first.clone()]);
+        });
+    }
+
+    /// A stretch of an operand, if it is one of the rotations that were made; those that come after all rotations go with
+    /// the first of them.
+    fn operand<'m>(
+        &'m self,
+        Limb { entry, prime, .. }: Limb<'_>,
+        i: usize,
+        some: &Range<usize>,
+        made: &'m [Halves<'_>],
+        stretch: &Stretch,
+    ) -> Option<[&'m [Line]; 2]> {
+        match i.checked_sub(self.rotations.len()) {
+            Some(more) if some.start == 0 => {
+                let half = |at: usize| &self.more[more].limb(at, prime)[stretch.all.clone()];
+                Some([half(entry), half(self.batch + entry)])
+            }
+            Some(_) => None,
+            None => some.contains(&i).then(|| made[i - some.start].each_ref().map(|half| &**half)),
+        }
     }
 
     /// A stretch of one rotation.
@@ -238,23 +322,14 @@ impl Rotated<'_> {
         begun: &mut [bool],
         out: &mut [Halves<'_>],
     ) {
-        let Limb { entry, prime, kernels } = limb;
-        let operand = |i: usize| -> Option<[&[Line]; 2]> {
-            match i.checked_sub(self.rotations.len()) {
-                Some(more) if some.start == 0 => {
-                    let half = |at: usize| &self.more[more].limb(at, prime)[stretch.all.clone()];
-                    Some([half(entry), half(self.batch + entry)])
-                }
-                Some(_) => None,
-                None => some.contains(&i).then(|| made[i - some.start].each_ref().map(|half| &**half)),
-            }
-        };
+        let Limb { prime, kernels, .. } = limb;
         for (sum, ((terms, out), begun)) in self.sums.iter().zip(out).zip(begun).enumerate() {
             self.ask_for_weights(limb, sum + 1, stretch);
             let terms: Vec<Term<'_, 2>> = terms
                 .iter()
-                .filter_map(|&(i, weight)| {
-                    Some(Term { with: operand(i)?, factor: &weight.limb(0, prime)[stretch.all.clone()] })
+                .filter_map(|&(i, Weight::Values(weight) | Weight::OneLimb(weight))| {
+                    let with = self.operand(limb, i, some, made, stretch)?;
+                    Some(Term { with, factor: &weight.limb(0, prime)[stretch.all.clone()] })
                 })
                 .collect();
             if terms.is_empty() {

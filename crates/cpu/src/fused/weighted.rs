@@ -51,11 +51,11 @@ impl<'a> Sorted<'a> {
 
 /// Position of a limb in a polynomial.
 #[derive(Clone, Copy)]
-struct Limb {
+pub(super) struct Limb {
     /// Entry of the batch.
-    entry: usize,
+    pub(super) entry: usize,
     /// Index of the prime in the ring.
-    prime: usize,
+    pub(super) prime: usize,
 }
 
 /// One limb of one sum, one row per entry.
@@ -107,7 +107,7 @@ impl Cpu {
     }
 
     /// One limb of the result of [`Cpu::fused_extend_limb`].
-    fn extend(&self, tables: &RingTables, a: &CpuPoly, limb: Limb, out: &mut [Line]) {
+    pub(super) fn extend(&self, tables: &RingTables, a: &CpuPoly, limb: Limb, out: &mut [Line]) {
         let Limb { entry, prime } = limb;
         let own = a.shape.basis.iter().next().expect("one limb is extended");
         let moduli = a.shape.ring.moduli();

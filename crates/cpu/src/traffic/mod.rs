@@ -18,7 +18,7 @@ use crate::{
         matrix::{self, PackedMatrix},
         sums::Sum,
     },
-    layout::{self, BLOCK, Line, PADDED},
+    layout::{BLOCK, Line, PADDED},
 };
 use std::cell::RefCell;
 

@@ -1,7 +1,7 @@
 //! Predicted and measured memory of a device: several kinds of calls, each on a newly opened device.
 
 use crate::{
-    footprint::{BlindRotation, Body, Footprint, KeySwitch, SharedFootprint},
+    footprint::{BlindRotation, Body, Footprint, KeySwitch, RotatedSums, SharedFootprint},
     lwe::{Gadget, Ggsw, LweShape, LweSwitchKey, Rounding},
     matrix::IntegerMatrix,
     null::Null,
@@ -265,8 +265,8 @@ impl Footprint for RowsOnly {
         self.0.key_switch_undivided(c, digits)
     }
 
-    fn rotated_sums(&self, c: &Shape, digits: usize, plain: bool) -> Body {
-        self.0.rotated_sums(c, digits, plain)
+    fn rotated_sums(&self, call: &RotatedSums<'_>) -> Body {
+        self.0.rotated_sums(call)
     }
 
     fn extend_limb(&self, a: &Shape, to: Basis) -> Body {

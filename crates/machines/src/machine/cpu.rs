@@ -56,9 +56,11 @@ struct Host {
 }
 
 /// Composites with a correction of their own; in other regions it is that of each operation.
-const COMPOSITES: [Region; 10] = [
+const COMPOSITES: [Region; 12] = [
     Region::KeySwitch,
     Region::KeySwitchOnto,
+    Region::KeySwitchUndivided,
+    Region::RotatedSums,
     Region::ModUp,
     Region::GadgetProduct,
     Region::ModDown,

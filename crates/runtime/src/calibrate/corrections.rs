@@ -8,7 +8,9 @@
 
 use super::{done, open_ring, polynomial};
 use crate::error::Result;
-use limbwise_device::{Basis, Device, Domain, GadgetKey, IntegerMatrix, Null, Ring, Role, Shape, Weight};
+use limbwise_device::{
+    Basis, Device, Domain, GadgetKey, IntegerMatrix, Null, Ring, Role, Rotation, Shape, Terms, Weight,
+};
 use limbwise_graph::Recorder;
 use limbwise_machines::Spec;
 use limbwise_math::{galois::GaloisElement, sampling::Seed};
@@ -24,6 +26,8 @@ const ROWS: [usize; 3] = [3, 10, 30];
 const RING_LIMBS: usize = ROWS[2] + ROWS[2] / 5;
 /// Bytes of all sets of operands of a call, at least.
 const TURNS_BYTES: usize = 24 << 20;
+/// Bytes of one set of operands that no cache holds.
+const MANY_BYTES: usize = 256 << 20;
 /// Most sets of operands of a call.
 const MOST_SETS: usize = 32;
 /// Rounds of measurement.
@@ -52,6 +56,8 @@ enum Probe {
     Rescale,
     KeySwitch,
     KeySwitchOnto,
+    KeySwitchUndivided,
+    RotatedSums,
     ExtendLimb,
     WeightedSums,
     ExtendedWeights,
@@ -60,7 +66,7 @@ enum Probe {
 }
 
 impl Probe {
-    const ALL: [Self; 21] = [
+    const ALL: [Self; 23] = [
         Self::Transform,
         Self::Mul,
         Self::MulAcc,
@@ -77,6 +83,8 @@ impl Probe {
         Self::Rescale,
         Self::KeySwitch,
         Self::KeySwitchOnto,
+        Self::KeySwitchUndivided,
+        Self::RotatedSums,
         Self::ExtendLimb,
         Self::WeightedSums,
         Self::ExtendedWeights,
@@ -103,6 +111,8 @@ impl Probe {
             Self::Rescale => "rescale",
             Self::KeySwitch => "key_switch",
             Self::KeySwitchOnto => "key_switch_onto",
+            Self::KeySwitchUndivided => "key_switch_undivided",
+            Self::RotatedSums => "rotated_sums",
             Self::ExtendLimb => "extend_limb",
             Self::WeightedSums => "weighted_sums",
             Self::ExtendedWeights => "extended_weights",
@@ -181,12 +191,34 @@ impl<D: Device> Bench<'_, D> {
         GadgetKey { digits: digits.clone(), special: *special, pairs: digits.iter().map(pair).collect() }
     }
 
-    /// Sets of operands with so many polynomials each: more than fit a second-level cache, two at least.
+    /// Sets of operands with so many polynomials each: more than fit a second-level cache, two at least unless one exceeds
+    /// all caches.
     fn sets<T>(&self, polynomials: usize, make: impl FnMut() -> T) -> Turns<T> {
         let bytes = 8 * polynomials * self.size.full().len() * self.size.ring.n();
-        let sets = if self.template.is_some() { TURNS_BYTES.div_ceil(bytes).clamp(2, MOST_SETS) } else { 1 };
+        let least = if bytes > MANY_BYTES { 1 } else { 2 };
+        let sets = if self.template.is_some() { TURNS_BYTES.div_ceil(bytes).clamp(least, MOST_SETS) } else { 1 };
         self.bytes.set(bytes * sets);
         Turns { sets: std::iter::repeat_with(make).take(sets).collect(), next: 0 }
+    }
+}
+
+impl<D: Device> Bench<'_, D> {
+    /// Sums of two rotations, each with a key of its own, and of one more operand.
+    fn rotated_sums(&self) -> Box<dyn FnMut() + '_> {
+        let (dev, size) = (self.dev, self.size);
+        let (chain, full) = (size.chain, size.full());
+        let rotation = |steps| Rotation { galois: GaloisElement::rotation(steps, size.ring.log_n()), key: self.key() };
+        let polynomials = 2 * 2 * size.digits.len() + 4 + SUMS * 3;
+        let mut x = self.sets(polynomials, || {
+            let more = dev.stack(&[&self.values(full), &self.values(full)]);
+            ([1, 2].map(rotation), self.many(2, chain), [more], self.many(SUMS * 3, full))
+        });
+        Box::new(move || {
+            let (rotations, parts, more, weights) = x.next();
+            let sums: Vec<Terms<'_, D::Poly>> =
+                weights.chunks(3).map(|group| group.iter().map(Weight::Values).enumerate().collect()).collect();
+            drop(dev.rotated_sums(&parts[1], &parts[0], rotations, more, &sums));
+        })
     }
 }
 
@@ -253,6 +285,14 @@ impl Probe {
                     drop(dev.key_switch_onto(&three[0], key, [Some(&three[1]), Some(&three[2])], less));
                 })
             }
+            Self::KeySwitchUndivided => {
+                let mut x = bench.sets(2 * digits + 2, || (bench.values(chain), bench.values(full), bench.key()));
+                Box::new(move || {
+                    let (c, onto, key) = x.next();
+                    drop(dev.key_switch_undivided(c, key, [Some(onto), None]));
+                })
+            }
+            Self::RotatedSums => bench.rotated_sums(),
             Self::ExtendLimb => {
                 let mut x = bench.sets(1, || bench.coefficients(Basis::single(0)));
                 Box::new(move || drop(dev.extend_limb(x.next(), full)))

@@ -37,7 +37,9 @@ impl<'r, D: Device> Raised<'r, D> {
         let _region = run.dev.region("hoisted_rotation", g.value());
         // Permuting raised digits equals raising permuted ones.
         let moved: Vec<D::Poly> = self.digits.iter().map(|digit| run.dev.automorphism(digit, g)).collect();
-        let [d0, d1] = run.dev.gadget_product(&moved, &run.rotation(steps)?.key).map(|half| run.dev.mod_down(&half, run.basis));
+        let product = run.dev.gadget_product(&moved, &run.rotation(steps)?.key);
+        drop(moved);
+        let [d0, d1] = product.map(|half| run.dev.mod_down(&half, run.basis));
         let parts = vec![run.dev.add(&run.dev.automorphism(&input.parts[0], g), &d0), d1];
         let (params, moved) = (run.eval.params, input.estimate.after_automorphism(g, run.eval.params.log_n()));
         let estimate = moved.after_key_switch(params, input.level, input.slots, input.scale);

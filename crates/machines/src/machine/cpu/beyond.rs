@@ -1,9 +1,10 @@
 //! Which bytes come from memory, and not from a cache: by how much was touched since they were touched last.
 //!
 //! One cache is modelled, the last. A value is there as long as no more than the cache's size was touched after it; room
-//! for a result is that of the value freed last, as devices reuse buffers, and is new where none is free.
+//! for a result is that of the value freed last, as devices reuse buffers, and is new where none is free. What sums of
+//! rotations make for themselves never leaves the caches: they make it part by part ([`Region::RotatedSums`]).
 
-use limbwise_graph::{Graph, NodeId, Op};
+use limbwise_graph::{Graph, NodeId, Op, Region};
 
 /// Bytes freed, and the bytes that all operations had touched when these were touched last.
 struct Room {
@@ -28,9 +29,12 @@ impl Cache<'_> {
     }
 
     /// Bytes of an operand that come from memory.
-    fn read(&mut self, operand: NodeId) -> u64 {
+    fn read(&mut self, operand: NodeId, fleeting: &impl Fn(NodeId) -> bool) -> u64 {
         let (mut beyond, graph) = (0, self.graph);
         graph.for_each_piece(operand, |piece| {
+            if fleeting(piece.source) {
+                return;
+            }
             let bytes = graph.piece_bytes(&piece);
             if !self.last[piece.source.index()].is_some_and(|touched| self.is_near(touched)) {
                 beyond += bytes;
@@ -65,6 +69,16 @@ impl Cache<'_> {
     }
 }
 
+/// For each region, the sums of rotations that it belongs to, if any.
+fn sums_of_rotations(graph: &Graph) -> Vec<Option<usize>> {
+    let mut all: Vec<Option<usize>> = Vec::with_capacity(graph.regions().len());
+    for (at, region) in graph.regions().iter().enumerate() {
+        let outer = all.get(region.parent.index()).copied().flatten();
+        all.push(outer.or_else(|| region.is(Region::RotatedSums).then_some(at)));
+    }
+    all
+}
+
 /// Whether an operation by value gets an operand that others still hold, so that it works on a copy.
 pub(super) fn copies(graph: &Graph, id: NodeId) -> bool {
     graph.node(id).op().is_in_place() && !overwrites(graph, id)
@@ -89,6 +103,12 @@ pub(super) fn beyond(graph: &Graph, capacity: u64) -> Vec<[u64; 2]> {
     }
     let mut cache = Cache { graph, capacity, clock: 0, last: vec![None; count], free: Vec::new() };
     let mut beyond = vec![[0; 2]; count];
+    let sums = sums_of_rotations(graph);
+    let within = |id: NodeId| sums[graph.node(id).region().index()];
+    let fleeting = |id: NodeId| {
+        let freed = graph.node(id).freed_before().filter(|freed| freed.index() < count);
+        within(id).is_some() && freed.and_then(within) == within(id)
+    };
     for id in graph.ids() {
         let op = graph.node(id).op();
         let in_place = overwrites(graph, id);
@@ -104,7 +124,10 @@ pub(super) fn beyond(graph: &Graph, capacity: u64) -> Vec<[u64; 2]> {
         if op.is_view() || op.is_input() || matches!(op, Op::Upload | Op::UploadLwe) {
             continue;
         }
-        beyond[id.index()][0] = graph.operands(id).iter().map(|&operand| cache.read(operand)).sum();
+        beyond[id.index()][0] = graph.operands(id).iter().map(|&operand| cache.read(operand, &fleeting)).sum();
+        if fleeting(id) {
+            continue;
+        }
         if !in_place {
             let bytes = graph.value_bytes(id);
             beyond[id.index()][1] = cache.allocate(bytes);
