@@ -68,6 +68,7 @@ pub const ROTATIONS: &[Choice<Rotations>] = &[
     ("bsgs", Rotations::Bsgs, "Hoisted baby steps, full giant steps"),
     ("whole", Rotations::Whole, "Full baby and giant steps, one key each"),
     ("double-hoisted", Rotations::DoubleHoisted, "Baby steps stay over QP: usually the fastest"),
+    ("chained", Rotations::Chained, "Double-hoisted with half the keys, applied repeatedly: nearly as fast"),
     ("multi-hop", Rotations::MultiHop, "One key per arithmetic progression: fewest keys"),
 ];
 
@@ -128,6 +129,7 @@ pub fn strategy(rotations: Rotations) -> Strategy {
         Rotations::Bsgs => Strategy::Bsgs { babies: 0 },
         Rotations::Whole => Strategy::Whole { babies: 0 },
         Rotations::DoubleHoisted => Strategy::DoubleHoisted { babies: 0 },
+        Rotations::Chained => Strategy::Chained { babies: 0 },
         Rotations::MultiHop => Strategy::MultiHop { babies: 0 },
     }
 }

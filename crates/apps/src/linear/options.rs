@@ -157,7 +157,7 @@ pub struct LinearArgs {
     #[command(flatten)]
     data: LinearData,
 
-    /// Rotations: auto, direct, hoisted, bsgs, double-hoisted or multi-hop; the last three also with a number of baby
+    /// Rotations: auto, direct, hoisted, bsgs, double-hoisted, chained or multi-hop; the last four also with a number of baby
     /// steps, as in bsgs:8, and so whole:8
     #[arg(long, value_name = "NAME", default_value = "auto", value_parser = wanted, help_heading = "Strategy")]
     strategy: Wanted,
@@ -484,7 +484,7 @@ fn kernel(text: &str) -> Result<usize, String> {
 /// A strategy by name, with `-` or `_`, and its baby steps after a colon or in parentheses.
 fn wanted(text: &str) -> Result<Wanted, String> {
     let refuse = || {
-        "wanted auto, direct, hoisted, bsgs, double-hoisted or multi-hop, the last three also with baby steps as in bsgs:8, or whole:8".to_owned()
+        "wanted auto, direct, hoisted, bsgs, double-hoisted, chained or multi-hop, the last four also with baby steps as in bsgs:8, or whole:8".to_owned()
     };
     let (name, babies) = match text.split_once([':', '(']) {
         None => (text, None),
@@ -499,10 +499,12 @@ fn wanted(text: &str) -> Result<Wanted, String> {
         ("hoisted", None) => Ok(Wanted::One(Strategy::Hoisted)),
         ("bsgs", None) => Ok(Wanted::Kind("bsgs")),
         ("double_hoisted", None) => Ok(Wanted::Kind("double_hoisted")),
+        ("chained", None) => Ok(Wanted::Kind("chained")),
         ("multi_hop", None) => Ok(Wanted::Kind("multi_hop")),
         ("bsgs", Some(babies)) => Ok(Wanted::One(Strategy::Bsgs { babies })),
         ("whole", Some(babies)) => Ok(Wanted::One(Strategy::Whole { babies })),
         ("double_hoisted", Some(babies)) => Ok(Wanted::One(Strategy::DoubleHoisted { babies })),
+        ("chained", Some(babies)) => Ok(Wanted::One(Strategy::Chained { babies })),
         ("multi_hop", Some(babies)) => Ok(Wanted::One(Strategy::MultiHop { babies })),
         _ => Err(refuse()),
     }

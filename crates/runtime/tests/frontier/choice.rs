@@ -20,7 +20,7 @@ fn less_memory_costs_more() {
     let all = rows(task(KeyForm::Stored), products).unwrap();
     assert_eq!(all.len(), 2 * Strategy::candidates(&diagonals).len());
     let worth = strategies(&diagonals);
-    for kind in ["direct", "hoisted", "bsgs", "double_hoisted", "multi_hop"] {
+    for kind in ["direct", "hoisted", "bsgs", "double_hoisted", "chained", "multi_hop"] {
         let steps = |s: &&Strategy| s.steps(&diagonals);
         let best = |of: &[Strategy]| {
             of.iter().filter(|s| s.name() == kind).min_by_key(steps).copied().map(|s| s.steps(&diagonals))

@@ -251,7 +251,7 @@ impl<'b, D: Device> Builder<'b, D> {
 
     /// The maps of a step, with their rotations merged as the plan's strategy wants them.
     fn factors(&self, step: Step, factors: usize) -> Result<Factors> {
-        let telescoped = self.plan.rotations == Rotations::MultiHop;
+        let telescoped = matches!(self.plan.rotations, Rotations::Chained | Rotations::MultiHop);
         Recipe { step, slots: self.plan.slots, factors, telescoped }.factors(self.params)
     }
 

@@ -19,14 +19,16 @@ pub enum Rotations {
     /// Baby steps stay over QP: the fastest.
     #[default]
     DoubleHoisted,
+    /// Baby and giant steps over QP with few keys, applied repeatedly: nearly as fast.
+    Chained,
     /// One key per progression: the fewest keys.
     MultiHop,
 }
 
 impl Rotations {
     /// All strategies.
-    pub const ALL: [Self; 6] =
-        [Self::Direct, Self::Hoisted, Self::Bsgs, Self::Whole, Self::DoubleHoisted, Self::MultiHop];
+    pub const ALL: [Self; 7] =
+        [Self::Direct, Self::Hoisted, Self::Bsgs, Self::Whole, Self::DoubleHoisted, Self::Chained, Self::MultiHop];
 
     /// Name in options and reports.
     #[must_use]
@@ -37,6 +39,7 @@ impl Rotations {
             Self::Bsgs => "bsgs",
             Self::Whole => "whole",
             Self::DoubleHoisted => "double-hoisted",
+            Self::Chained => "chained",
             Self::MultiHop => "multi-hop",
         }
     }
@@ -66,6 +69,7 @@ impl Rotations {
             Self::Bsgs => Strategy::Bsgs { babies },
             Self::Whole => Strategy::Whole { babies },
             Self::DoubleHoisted => Strategy::DoubleHoisted { babies },
+            Self::Chained => Strategy::Chained { babies },
             Self::MultiHop => Strategy::MultiHop { babies },
         }
     }

@@ -1,8 +1,8 @@
 //! Applying a linear map: checks, parts shared by the strategies, and the dispatch between them.
 
 use super::{
-    LinearTransform, PlaintextForm, Strategy, bsgs, direct, double_hoisted, hoisted,
-    layout::Group,
+    LinearTransform, PlaintextForm, Strategy, bsgs, chained, direct, double_hoisted, hoisted,
+    layout::{Group, Term},
     multi_hop,
     transform::{Encoded, Stored},
 };
@@ -64,6 +64,7 @@ impl<D: Device> Evaluator<'_, D> {
             Strategy::Bsgs { .. } => bsgs::apply(&run),
             Strategy::Whole { .. } => bsgs::apply_whole(&run),
             Strategy::DoubleHoisted { .. } => double_hoisted::apply(&run, level),
+            Strategy::Chained { .. } => chained::apply(&run, level),
             Strategy::MultiHop { .. } => multi_hop::apply(&run),
         }?;
         if let (Some(clear), Some(map)) = (&a.shadow, &map.shadow) {
@@ -155,9 +156,13 @@ impl<'r, D: Device> Run<'r, D> {
     }
 
     /// Whether the keys of some rotations are in memory as they are used.
-    pub(super) fn keys_are_whole(&self, rotations: &[i64]) -> bool {
-        let whole = |&steps: &i64| steps == 0 || self.eval.keys.is_whole(KeyName::Galois(self.galois(steps)));
-        rotations.iter().all(whole)
+    pub(super) fn keys_are_whole(&self, mut rotations: impl Iterator<Item = i64>) -> bool {
+        rotations.all(|steps| self.eval.keys.is_whole(KeyName::Galois(self.galois(steps))))
+    }
+
+    /// The same application to another ciphertext like the input.
+    pub(super) fn at(&self, input: Ciphertext<D>) -> Self {
+        Self { input, ..*self }
     }
 
     /// The scale of every product with a diagonal.
@@ -183,8 +188,8 @@ impl<'r, D: Device> Run<'r, D> {
 
     /// [`Self::values`] of some diagonals. Those that are encoded now are encoded together: the embedding of one is the work of
     /// one thread.
-    fn values_of(&self, weights: &[Encoded<D>], basis: Basis) -> Result<Vec<D::Poly>> {
-        let clear = |weight: &Encoded<D>| match weight.stored {
+    fn values_of(&self, weights: &[&Encoded<D>], basis: Basis) -> Result<Vec<D::Poly>> {
+        let clear = |weight: &&Encoded<D>| match weight.stored {
             Stored::Clear { diagonal, turn } => Some((diagonal, turn)),
             Stored::Poly(_) | Stored::Kept(_) => None,
         };
@@ -215,78 +220,108 @@ impl<'r, D: Device> Run<'r, D> {
         Ciphertext { parts, scale: self.product_scale(), estimate: stacked.estimate, shadow: None, ..self.input }
     }
 
-    /// The weights of some groups over a basis, if all are stored as [`Device::weighted_sums`] takes them.
-    pub(super) fn stored_weights(&self, groups: Range<usize>, basis: Basis) -> Option<Vec<Vec<D::Poly>>> {
+    /// Whether all weights are stored as [`Device::weighted_sums`] takes them.
+    pub(super) fn stores_weights(&self) -> bool {
         let full = self.map.plan.form == PlaintextForm::Full;
-        let cut = |w: &Encoded<D>| match &w.stored {
-            Stored::Poly(poly) if full => Some(self.dev.restrict(poly, basis)),
-            Stored::Poly(poly) => (poly.shape().basis.len() == 1).then(|| poly.clone()),
-            Stored::Kept(_) | Stored::Clear { .. } => None,
-        };
-        self.map.weights[groups].iter().map(|group| group.iter().map(cut).collect()).collect()
+        self.map.weights.iter().flatten().all(|weight| match &weight.stored {
+            Stored::Poly(poly) => full || poly.shape().basis.len() == 1,
+            Stored::Kept(_) | Stored::Clear { .. } => false,
+        })
     }
 
-    /// The terms of some groups; `place` says where a baby step is among the operands.
-    pub(super) fn terms<'w>(
+    /// The sums of some groups over a basis by `sums`, which is given the terms of those groups that have any. Weights are
+    /// stored. `place` says where a baby step is among the operands, and `estimates` what is known of it; both are `None`
+    /// for baby steps that are not summed.
+    pub(super) fn sums_with(
         &self,
         groups: Range<usize>,
-        weights: &'w [Vec<D::Poly>],
-        place: impl Fn(usize) -> usize,
-    ) -> Vec<Terms<'w, D::Poly>> {
+        basis: Basis,
+        place: impl Fn(usize) -> Option<usize>,
+        estimates: impl Fn(usize) -> Option<Estimate>,
+        sums: impl FnOnce(&[Terms<'_, D::Poly>]) -> Vec<D::Poly>,
+    ) -> Result<Vec<Option<Stacked<D::Poly>>>> {
         let full = self.map.plan.form == PlaintextForm::Full;
+        let stored = |(group, weights): (&Group, &Vec<Encoded<D>>)| -> Vec<(usize, D::Poly)> {
+            let terms = group.terms.iter().zip(weights);
+            let term = |(term, weight): (&Term, &Encoded<D>)| match &weight.stored {
+                Stored::Poly(poly) if full => Some((place(term.baby)?, self.dev.restrict(poly, basis))),
+                Stored::Poly(poly) => Some((place(term.baby)?, poly.clone())),
+                Stored::Kept(_) | Stored::Clear { .. } => unreachable!("weights are stored"),
+            };
+            terms.filter_map(term).collect()
+        };
+        let both = self.map.layout.groups[groups.clone()].iter().zip(&self.map.weights[groups.clone()]);
+        let stored: Vec<Vec<(usize, D::Poly)>> = both.map(stored).collect();
         let weight = |w| if full { Weight::Values(w) } else { Weight::OneLimb(w) };
-        let terms = |(group, weights): (&Group, &'w Vec<D::Poly>)| {
-            group.terms.iter().zip(weights).map(|(term, w)| (place(term.baby), weight(w))).collect()
-        };
-        self.map.layout.groups[groups].iter().zip(weights).map(terms).collect()
+        let terms: Vec<Terms<'_, D::Poly>> = stored
+            .iter()
+            .filter(|terms| !terms.is_empty())
+            .map(|terms| terms.iter().map(|(i, w)| (*i, weight(w))).collect())
+            .collect();
+        let mut sums = sums(&terms).into_iter();
+        self.estimated(groups, estimates, |_| Ok(sums.next().expect("a sum for each group with terms")))
     }
 
-    /// Sums of some groups with their estimates, from those of the baby steps.
-    pub(super) fn with_estimates(
+    /// What `sum` makes of each group that has a term with a summed baby step, with its estimate.
+    fn estimated(
         &self,
         groups: Range<usize>,
-        sums: Vec<D::Poly>,
-        babies: &[Estimate],
-    ) -> Vec<Stacked<D::Poly>> {
-        let expected = |(group, weights): (&Group, &Vec<Encoded<D>>)| {
-            let products = group.terms.iter().zip(weights).map(|(t, w)| babies[t.baby].product(w.estimate));
-            products.reduce(Estimate::sum).expect("a group has a term")
+        estimates: impl Fn(usize) -> Option<Estimate>,
+        mut sum: impl FnMut(usize) -> Result<D::Poly>,
+    ) -> Result<Vec<Option<Stacked<D::Poly>>>> {
+        let one = |at: usize| {
+            let terms = self.map.layout.groups[at].terms.iter().zip(&self.map.weights[at]);
+            let products = terms.filter_map(|(t, w)| Some(estimates(t.baby)?.product(w.estimate)));
+            let Some(estimate) = products.reduce(Estimate::sum) else { return Ok(None) };
+            Ok(Some(Stacked { poly: sum(at)?, estimate }))
         };
-        let groups = self.map.layout.groups[groups.clone()].iter().zip(&self.map.weights[groups]);
-        sums.into_iter().zip(groups.map(expected)).map(|(poly, estimate)| Stacked { poly, estimate }).collect()
+        groups.map(one).collect()
     }
 
-    /// The sums of some groups, each nonempty, over the basis of the baby steps.
+    /// The sums of some groups over the basis of the baby steps, of which `x` are those that `find` finds.
     pub(super) fn sums(
+        &self,
+        x: &[D::Poly],
+        groups: Range<usize>,
+        find: impl Fn(usize) -> Option<usize>,
+        estimates: impl Fn(usize) -> Option<Estimate>,
+    ) -> Result<Vec<Option<Stacked<D::Poly>>>> {
+        if self.stores_weights() {
+            let basis = x[0].shape().basis;
+            return self.sums_with(groups, basis, find, estimates, |terms| self.dev.weighted_sums(x, terms));
+        }
+        self.estimated(groups, estimates, |at| self.sum_one_by_one(x, at, &find))
+    }
+
+    /// [`Self::sums`] of all baby steps: each group has a term.
+    pub(super) fn sums_of(
         &self,
         babies: Vec<Stacked<D::Poly>>,
         groups: Range<usize>,
     ) -> Result<Vec<Stacked<D::Poly>>> {
         let (polys, estimates): (Vec<D::Poly>, Vec<Estimate>) =
             babies.into_iter().map(|b| (b.poly, b.estimate)).unzip();
-        let sums = match self.stored_weights(groups.clone(), polys[0].shape().basis) {
-            None => self.sums_one_by_one(&polys, groups.clone())?,
-            Some(weights) => self.dev.weighted_sums(&polys, &self.terms(groups.clone(), &weights, |baby| baby)),
-        };
-        Ok(self.with_estimates(groups, sums, &estimates))
+        let sums = self.sums(&polys, groups, Some, |baby| Some(estimates[baby]))?;
+        Ok(sums.into_iter().map(|sum| sum.expect("each group has a term")).collect())
     }
 
-    /// [`Device::weighted_sums`] for weights of several limbs or none stored: only a few exist at a time.
-    fn sums_one_by_one(&self, x: &[D::Poly], groups: Range<usize>) -> Result<Vec<D::Poly>> {
-        let sum = |(group, weights): (&Group, &Vec<Encoded<D>>)| {
-            let mut sum: Option<D::Poly> = None;
-            for (terms, weights) in group.terms.chunks(AT_A_TIME).zip(weights.chunks(AT_A_TIME)) {
-                let values = self.values_of(weights, x[terms[0].baby].shape().basis)?;
-                for (x, values) in terms.iter().map(|t| &x[t.baby]).zip(values) {
-                    match &mut sum {
-                        None => sum = Some(self.dev.mul(x, &values)),
-                        Some(sum) => self.dev.mul_acc(sum, x, &values),
-                    }
+    /// The sum of a group whose weights are of several limbs or not stored: only a few exist at a time.
+    fn sum_one_by_one(&self, x: &[D::Poly], group: usize, find: impl Fn(usize) -> Option<usize>) -> Result<D::Poly> {
+        let terms = self.map.layout.groups[group].terms.iter().zip(&self.map.weights[group]);
+        let terms: Vec<(&D::Poly, &Encoded<D>)> =
+            terms.filter_map(|(term, weight)| Some((&x[find(term.baby)?], weight))).collect();
+        let mut sum: Option<D::Poly> = None;
+        for terms in terms.chunks(AT_A_TIME) {
+            let weights: Vec<&Encoded<D>> = terms.iter().map(|(_, weight)| *weight).collect();
+            let values = self.values_of(&weights, x[0].shape().basis)?;
+            for ((x, _), values) in terms.iter().zip(values) {
+                match &mut sum {
+                    None => sum = Some(self.dev.mul(x, &values)),
+                    Some(sum) => self.dev.mul_acc(sum, x, &values),
                 }
             }
-            Ok(sum.expect("a group has a term"))
-        };
-        self.map.layout.groups[groups.clone()].iter().zip(&self.map.weights[groups]).map(sum).collect()
+        }
+        Ok(sum.expect("a group has a term"))
     }
 
     /// The estimate after a key switch that stays over QP: the noise of the digits without the rounding.

@@ -13,8 +13,8 @@ use limbwise_device::Device;
 /// 2mL·N products.
 /// Source: \[HS18\]
 pub(super) fn apply<D: Device>(run: &Run<'_, D>) -> Result<Ciphertext<D>> {
-    let raised = Raised::new(run);
     let layout = &run.map.layout;
+    let raised = Raised::new(run, layout.has_baby_steps());
     let baby = |&steps: &i64| Ok(run.stack(&raised.rotate(steps)?));
     let babies = layout.babies.iter().map(baby).collect::<Result<Vec<Stacked<D::Poly>>>>()?;
     drop(raised);
@@ -35,7 +35,7 @@ pub(super) fn apply_whole<D: Device>(run: &Run<'_, D>) -> Result<Ciphertext<D>> 
 fn giants<D: Device>(run: &Run<'_, D>, babies: Vec<Stacked<D::Poly>>) -> Result<Ciphertext<D>> {
     let layout = &run.map.layout;
     let mut result: Option<Ciphertext<D>> = None;
-    for (sum, group) in run.sums(babies, 0..layout.groups.len())?.into_iter().zip(&layout.groups) {
+    for (sum, group) in run.sums_of(babies, 0..layout.groups.len())?.into_iter().zip(&layout.groups) {
         let moved = run.eval.rotate(&run.unstack(&sum), group.giant)?;
         drop(sum);
         result = Some(match result {

@@ -4,12 +4,9 @@ use super::{
     apply::{Run, Stacked},
     hoisted::Raised,
 };
-use crate::{
-    ckks::{Ciphertext, Estimate},
-    error::Result,
-};
+use crate::{ckks::Ciphertext, error::Result};
 use limbwise_device::{
-    Device, Handle as _, Rotation,
+    Device, Handle as _, Rotation, Terms,
     composites::{product, rotation},
 };
 
@@ -21,25 +18,38 @@ use limbwise_device::{
 /// Source: \[BMTH21\] Differs: P·x is added to the products over QP, so no separate rescale is left.
 pub(super) fn apply<D: Device>(run: &Run<'_, D>, level: usize) -> Result<Ciphertext<D>> {
     let layout = &run.map.layout;
+    let steps: Vec<(usize, i64)> = layout.babies.iter().copied().enumerate().collect();
     let mut total: Option<Stacked<D::Poly>> = None;
-    for (sum, group) in sums(run)?.into_iter().zip(&layout.groups) {
+    for (sum, group) in sums(run, &steps)?.into_iter().zip(&layout.groups) {
+        let sum = sum.expect("each group has a term");
         let moved = if group.giant == 0 { sum } else { giant_step(run, &sum, group.giant)? };
         total = Some(match total {
             None => moved,
-            Some(mut total) => {
-                run.dev.add_assign(&mut total.poly, &moved.poly);
-                Stacked { estimate: total.estimate.sum(moved.estimate), ..total }
-            }
+            Some(total) => add(run, total, &moved),
         });
     }
-    let total = total.expect("a map has a diagonal");
+    Ok(divided(run, total.expect("a map has a diagonal"), level))
+}
+
+/// The sum of two sums over QP.
+pub(super) fn add<D: Device>(
+    run: &Run<'_, D>,
+    mut sum: Stacked<D::Poly>,
+    other: &Stacked<D::Poly>,
+) -> Stacked<D::Poly> {
+    run.dev.add_assign(&mut sum.poly, &other.poly);
+    Stacked { estimate: sum.estimate.sum(other.estimate), ..sum }
+}
+
+/// A sum over QP, divided by P and by the primes between the input's level and `level`.
+pub(super) fn divided<D: Device>(run: &Run<'_, D>, total: Stacked<D::Poly>, level: usize) -> Ciphertext<D> {
     let params = run.eval.params;
     let dropped = if level < run.input.level { params.dropped(run.input.level) } else { 1.0 };
     let scale = run.product_scale() / dropped;
     let estimate = total.estimate.divided(params, run.input.slots, scale);
     let poly = run.dev.mod_down(&total.poly, params.basis(level));
     drop(total);
-    Ok(Ciphertext { level, scale, ..run.unstack(&Stacked { poly, estimate }) })
+    Ciphertext { level, scale, ..run.unstack(&Stacked { poly, estimate }) }
 }
 
 /// P times the input over QP, as far as the baby steps need it.
@@ -50,54 +60,58 @@ struct Lifted<P> {
     whole: Option<P>,
 }
 
-fn lifted<D: Device>(run: &Run<'_, D>) -> Lifted<D::Poly> {
+fn lifted<D: Device>(run: &Run<'_, D>, steps: &[(usize, i64)]) -> Lifted<D::Poly> {
     let (dev, input) = (run.dev, &run.input);
     let factors = product(run.eval.params.ring(), run.special, run.basis);
     let first = dev.scale_limbs(input.parts[0].clone(), &factors);
-    let whole = run.map.layout.babies.contains(&0).then(|| {
+    let whole = steps.iter().any(|&(_, steps)| steps == 0).then(|| {
         let both = dev.stack(&[&first, &dev.scale_limbs(input.parts[1].clone(), &factors)]);
         dev.join(&[&both, &dev.zeros(&both.shape().with_basis(run.special))])
     });
     Lifted { first, whole }
 }
 
-/// The sums of the groups over QP.
-fn sums<D: Device>(run: &Run<'_, D>) -> Result<Vec<Stacked<D::Poly>>> {
-    let (dev, babies) = (run.dev, &run.map.layout.babies);
-    let Lifted { first, whole } = lifted(run);
-    let estimate = |&steps: &i64| match steps {
+/// The sums of all groups over QP, as far as they have terms with the given baby steps: pairs of a baby step's index and
+/// the rotation of the input that it is.
+pub(super) fn sums<D: Device>(
+    run: &Run<'_, D>,
+    steps: &[(usize, i64)],
+) -> Result<Vec<Option<Stacked<D::Poly>>>> {
+    let dev = run.dev;
+    let Lifted { first, whole } = lifted(run, steps);
+    let estimate = |steps: i64| match steps {
         0 => run.input.estimate,
         steps => run.switch_estimate(run.input.estimate, run.galois(steps), run.input.scale),
     };
-    let estimates: Vec<Estimate> = babies.iter().map(estimate).collect();
-    let all = 0..run.map.layout.groups.len();
-    let weights = run.stored_weights(all.clone(), run.basis | run.special);
-    if let (Some(weights), true) = (weights, run.keys_are_whole(babies)) {
-        let rotations = babies.iter().filter(|&&steps| steps != 0).map(|&steps| run.rotation(steps));
-        let rotations = rotations.collect::<Result<Vec<_>>>()?;
+    let rotated = || steps.iter().map(|&(_, steps)| steps).filter(|&steps| steps != 0);
+    let find = |baby: usize| steps.iter().position(|&(index, _)| index == baby);
+    let estimates = |baby: usize| find(baby).map(|at| estimate(steps[at].1));
+    if run.stores_weights() && run.keys_are_whole(rotated()) {
+        let rotations = rotated().map(|steps| run.rotation(steps)).collect::<Result<Vec<_>>>()?;
         // The input itself comes after its rotations.
-        let place = |baby: usize| match babies[baby] {
-            0 => rotations.len(),
-            _ => babies[..baby].iter().filter(|&&steps| steps != 0).count(),
+        let place = |baby: usize| {
+            let at = find(baby)?;
+            let before = steps[..at].iter().filter(|&&(_, steps)| steps != 0).count();
+            Some(if steps[at].1 == 0 { rotations.len() } else { before })
         };
         let more: Vec<D::Poly> = whole.into_iter().collect();
-        let terms = run.terms(all.clone(), &weights, place);
-        let sums = dev.rotated_sums(&run.input.parts[1], &first, &rotations, &more, &terms);
-        return Ok(run.with_estimates(all, sums, &estimates));
+        let x = |terms: &[Terms<'_, D::Poly>]| {
+            dev.rotated_sums(&run.input.parts[1], &first, &rotations, &more, terms)
+        };
+        return run.sums_with(0..run.map.layout.groups.len(), run.basis | run.special, place, estimates, x);
     }
     // Keys that are expanded or read, and diagonals that are encoded at use, are there one at a time.
-    let raised = Raised::new(run);
-    let baby = |&steps: &i64| match (steps, &whole) {
+    let raised = Raised::new(run, rotated().next().is_some());
+    let baby = |steps: i64| match (steps, &whole) {
         (0, Some(whole)) => Ok(whole.clone()),
         (steps, _) => Ok(rotation(dev, raised.digits(), &first, &run.rotation(steps)?)),
     };
-    let polys = babies.iter().map(baby).collect::<Result<Vec<_>>>()?;
-    let babies = polys.into_iter().zip(estimates).map(|(poly, estimate)| Stacked { poly, estimate });
-    run.sums(babies.collect(), all)
+    let polys = steps.iter().map(|&(_, steps)| baby(steps)).collect::<Result<Vec<_>>>()?;
+    run.sums(&polys, 0..run.map.layout.groups.len(), find, estimates)
 }
 
 /// Rotates a sum over QP: its second half is divided by P and decomposed, its first half is only permuted.
-fn giant_step<D: Device>(run: &Run<'_, D>, sum: &Stacked<D::Poly>, steps: i64) -> Result<Stacked<D::Poly>> {
+pub(super) fn giant_step<D: Device>(run: &Run<'_, D>, sum: &Stacked<D::Poly>, steps: i64) -> Result<Stacked<D::Poly>> {
     let (dev, batch, params) = (run.dev, run.input.batch(), run.eval.params);
     let Rotation { galois: g, key } = run.rotation(steps)?;
     let _region = dev.region("giant_step", g.value());

@@ -11,9 +11,8 @@ pub(super) struct Raised<'r, D: Device> {
 }
 
 impl<'r, D: Device> Raised<'r, D> {
-    /// Raises the input's digits if the layout has a rotation that uses them.
-    pub(super) fn new(run: &'r Run<'r, D>) -> Self {
-        let needed = run.map.layout.babies.iter().any(|&steps| steps != 0);
+    /// Raises the input's digits if they are needed.
+    pub(super) fn new(run: &'r Run<'r, D>, needed: bool) -> Self {
         let digits = run.eval.params.digits(run.input.level);
         let full = run.basis | run.special;
         let digits = if needed { run.dev.mod_up(&run.input.parts[1], &digits, full) } else { Vec::new() };
@@ -52,6 +51,6 @@ impl<'r, D: Device> Raised<'r, D> {
 /// Cost: for n rotations and m diagonals, 1 mod_up, n gadget products, 2n mod_downs, 2mL·N products.
 /// Source: \[HS18\]
 pub(super) fn apply<D: Device>(run: &Run<'_, D>) -> Result<Ciphertext<D>> {
-    let raised = Raised::new(run);
+    let raised = Raised::new(run, run.map.layout.has_baby_steps());
     run.sum_streaming(|steps| raised.rotate(steps))
 }

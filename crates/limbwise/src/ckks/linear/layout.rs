@@ -3,7 +3,7 @@
 //! Every strategy computes `rotate(Σ_groups rotate(Σ_terms w ⊙ rotate(x, baby), giant), offset)`. The diagonal d =
 //! offset + giant + baby is therefore encoded as `w = rotate(diagonal_d, −giant − offset)`.
 
-use super::{Diagonals, Strategy};
+use super::{Diagonals, Strategy, chained::RUN};
 use std::collections::BTreeSet;
 
 /// A sum under one giant step.
@@ -33,6 +33,8 @@ pub(super) struct Layout {
     pub(super) offset: i64,
     /// For progressions: the rotation between neighboring baby steps, and that between neighboring giant steps.
     pub(super) hops: Option<[i64; 2]>,
+    /// Baby steps from one hop to the next that have keys of their own, this one included: 1 where each is a hop.
+    pub(super) run: usize,
 }
 
 /// Indices as a progression on the circle of slots: `first + stride·position`, positions in ascending order from 0.
@@ -79,6 +81,10 @@ impl Layout {
                 layout.groups.retain(|group| !group.terms.is_empty());
                 Self { hops: None, ..layout }
             }
+            Strategy::Chained { babies } => {
+                let layout = Self::multi_hop(diagonals.slots(), &progression, babies.max(1));
+                Self { run: RUN, ..layout }
+            }
             Strategy::MultiHop { babies } => Self::multi_hop(diagonals.slots(), &progression, babies.max(1)),
         }
     }
@@ -97,7 +103,7 @@ impl Layout {
         let slots = diagonals.slots();
         let babies = diagonals.indices().map(|d| shorter(d as i64, slots)).collect();
         let terms = diagonals.indices().enumerate().map(|(baby, diagonal)| Term { baby, diagonal }).collect();
-        Self { slots, babies, groups: vec![Group { giant: 0, terms }], offset: 0, hops: None }
+        Self { slots, babies, groups: vec![Group { giant: 0, terms }], offset: 0, hops: None, run: 1 }
     }
 
     /// Giant steps are multiples of `count` strides if the indices are multiples of the stride, so that one giant step
@@ -119,7 +125,7 @@ impl Layout {
             }
         }
         let babies = used.into_iter().map(|i| shorter(i as i64 * p.stride, slots)).collect();
-        Self { slots, babies, groups, offset: 0, hops: None }
+        Self { slots, babies, groups, offset: 0, hops: None, run: 1 }
     }
 
     fn multi_hop(slots: usize, p: &Progression, count: usize) -> Self {
@@ -133,7 +139,12 @@ impl Layout {
         for &(position, diagonal) in &p.members {
             groups[position / count].terms.push(Term { baby: position % count, diagonal });
         }
-        Self { slots, babies, groups, offset: p.first, hops: Some([shorter(p.stride, slots), shorter(step, slots)]) }
+        Self { slots, babies, groups, offset: p.first, hops: Some([shorter(p.stride, slots), shorter(step, slots)]), run: 1 }
+    }
+
+    /// Whether a baby step is a rotation.
+    pub(super) fn has_baby_steps(&self) -> bool {
+        self.babies.iter().any(|&steps| steps != 0)
     }
 
     /// Number of rotations, each a key switch.
@@ -153,7 +164,9 @@ impl Layout {
         let mut needed = BTreeSet::from([self.offset]);
         match self.hops {
             Some([stride, step]) => {
-                needed.extend((self.babies.len() > 1).then_some(stride));
+                // The steps of a run, and from the second run on the hop between runs.
+                let last = self.run.min(self.babies.len() - 1);
+                needed.extend((1..=last as i64).map(|steps| steps * stride));
                 needed.extend((self.groups.len() > 1).then_some(step));
             }
             None => needed.extend(self.babies.iter().copied().chain(self.groups.iter().map(|g| g.giant))),

@@ -4,10 +4,11 @@
 //! Stays out: which strategy is best (that needs a recording and a machine: `runtime::frontier`).
 //!
 //! Read in this order: [`diagonals`], [`strategy`], `layout` (assigns diagonals to rotations), [`transform`], `apply`,
-//! then one strategy per file: `direct`, `hoisted`, `bsgs`, `double_hoisted`, `multi_hop`.
+//! then one strategy per file: `direct`, `hoisted`, `bsgs`, `double_hoisted`, `chained`, `multi_hop`.
 
 mod apply;
 mod bsgs;
+mod chained;
 pub mod diagonals;
 mod direct;
 mod double_hoisted;

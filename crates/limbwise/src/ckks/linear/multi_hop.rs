@@ -25,7 +25,7 @@ pub(super) fn apply<D: Device>(run: &Run<'_, D>) -> Result<Ciphertext<D>> {
             continue;
         }
         let stacked: Vec<Stacked<D::Poly>> = babies.iter().map(|baby| run.stack(baby)).collect();
-        for sum in run.sums(stacked, index..index + 1)? {
+        for sum in run.sums_of(stacked, index..index + 1)? {
             let sum = run.unstack(&sum);
             result = Some(match result {
                 None => sum,

@@ -9,6 +9,7 @@
 //! | bsgs | b hoisted, g whole | 2nL | b + g | \[HS18\] |
 //! | whole | b + g whole | 2nL | b + g, one more with an offset | \[HHC19\], base line of \[ARK\] |
 //! | double hoisted | b + g gadget products, g + 1 mod_ups, g + 2 mod_downs | 2nD | b + g | \[BMTH21\] |
+//! | chained | as double hoisted, and b/4 whole | 2nD | 5, 6 with an offset | \[BMTH21\], \[ARK\] |
 //! | multi-hop | b + g whole | 2nL | 2, 3 with an offset | \[ARK\] |
 //!
 //! Tests in `crates/runtime/tests/frontier` compare these counts with recordings.
@@ -47,6 +48,12 @@ pub enum Strategy {
         /// As in [`Self::Bsgs`]; all diagonals form one giant step if there are no more.
         babies: usize,
     },
+    /// Baby and giant steps over QP as in [`Self::DoubleHoisted`], with one key for all giant steps, applied repeatedly,
+    /// and four for all baby steps: they go in runs of four, each from the input rotated by the runs before.
+    Chained {
+        /// As in [`Self::Bsgs`].
+        babies: usize,
+    },
     /// One key for all baby steps and one for all giant steps, applied repeatedly: the fewest keys.
     MultiHop {
         /// As in [`Self::Bsgs`].
@@ -64,6 +71,7 @@ impl Strategy {
             Self::Whole { .. } => "whole",
             Self::Hoisted => "hoisted",
             Self::DoubleHoisted { .. } => "double_hoisted",
+            Self::Chained { .. } => "chained",
             Self::MultiHop { .. } => "multi_hop",
         }
     }
@@ -82,6 +90,7 @@ impl Strategy {
             Self::Bsgs { babies: 0 } => Self::Bsgs { babies },
             Self::Whole { babies: 0 } => Self::Whole { babies },
             Self::DoubleHoisted { babies: 0 } => Self::DoubleHoisted { babies },
+            Self::Chained { babies: 0 } => Self::Chained { babies },
             Self::MultiHop { babies: 0 } => Self::MultiHop { babies },
             other => other,
         };
@@ -109,7 +118,7 @@ impl Strategy {
         let mut all = vec![Self::Direct, Self::Hoisted];
         let span = Layout::span(diagonals);
         for babies in (0..usize::BITS).map(|k| 1usize << k).take_while(|&b| b < 2 * span) {
-            all.extend([Self::DoubleHoisted { babies }, Self::MultiHop { babies }]);
+            all.extend([Self::DoubleHoisted { babies }, Self::Chained { babies }, Self::MultiHop { babies }]);
             if babies < span {
                 all.push(Self::Bsgs { babies });
             }
@@ -126,6 +135,7 @@ impl std::fmt::Display for Strategy {
             Self::Bsgs { babies }
             | Self::Whole { babies }
             | Self::DoubleHoisted { babies }
+            | Self::Chained { babies }
             | Self::MultiHop { babies } => match babies {
                 0 => f.write_str(self.name()),
                 babies => write!(f, "{}({babies})", self.name()),
