@@ -2,9 +2,10 @@
 
 use limbwise_cpu::{Cpu, Isa};
 use limbwise_device::{
-    Basis, Device, Domain, GadgetKey, Handle, HostRead, Ring, RingSpec, Role, Shape, Terms, Weight, composites,
+    Basis, Device, Domain, GadgetKey, Handle, HostRead, Ring, RingSpec, Role, Rotation, Shape, Terms, Weight, composites,
 };
 use limbwise_math::{
+    galois::GaloisElement,
     prime::ntt_primes_below,
     sampling::{Seed, Stream},
 };
@@ -119,10 +120,41 @@ fn compare(dev: &Cpu, case: &Case) {
         let got = dev.key_switch_onto(&c, &key, onto, to);
         want.iter().zip(&got).for_each(|(want, got)| same(dev, "key_switch_onto", got, want));
     }
+    undivided(dev, &c, [&d, &e], &key);
     for dropped in [Basis::single(count - 1), Basis::single(count / 2), Basis::range(count - count / 2, count)] {
         let to = chain - dropped;
         if !to.is_empty() && !dropped.is_empty() {
             same(dev, "rescale", &dev.rescale(&c, to), &composites::rescale(dev, &c, to));
+        }
+    }
+}
+
+/// Key switches over QP, and sums of more rotations than fit the rows of a thread at a time, with weights of both kinds.
+fn undivided(dev: &Cpu, c: &Poly, onto: [&Poly; 2], key: &GadgetKey<Poly>) {
+    let ring = &c.shape().ring;
+    let batch = c.shape().batch.max(key.pairs[0][0].shape().batch);
+    let wide = Shape::eval(ring, ring.full());
+    let whole = random(dev, &wide.with_batch(batch), 6);
+    for halves in [[None, Some(&whole)], [Some(&whole), None]] {
+        let want = composites::key_switch_undivided(dev, c, key, halves);
+        let got = dev.key_switch_undivided(c, key, halves);
+        want.iter().zip(&got).for_each(|(want, got)| same(dev, "key_switch_undivided", got, want));
+    }
+    let rotation = |steps| Rotation { galois: GaloisElement::rotation(steps, ring.log_n()), key: key.clone() };
+    let rotations: Vec<Rotation<Poly>> = [1, 5, -2, 64, 7].map(rotation).into();
+    let more = [dev.stack(&[&whole, &whole])];
+    let (w, v) = (random(dev, &wide, 7), random(dev, &wide, 8));
+    let limb = random(dev, &Shape::eval(ring, Basis::single(0)).with_domain(Domain::Coeff), 9);
+    let plain = |i| (i, Weight::Values(if i % 2 == 0 { &w } else { &v }));
+    let all: [Vec<Terms<'_, Poly>>; 2] = [
+        vec![(0..6).map(plain).collect(), vec![plain(5)], vec![plain(4), plain(4)], (0..20).map(|i| plain(i % 5)).collect()],
+        vec![vec![(0, Weight::OneLimb(&limb)), plain(1), (5, Weight::OneLimb(&limb))], vec![(4, Weight::OneLimb(&limb))]],
+    ];
+    for onto in onto {
+        for sums in &all {
+            let want = composites::rotated_sums(dev, c, onto, &rotations, &more, sums);
+            let got = dev.rotated_sums(c, onto, &rotations, &more, sums);
+            want.iter().zip(&got).for_each(|(want, got)| same(dev, "rotated_sums", got, want));
         }
     }
 }
@@ -231,6 +263,14 @@ fn weighted_sums_hold_their_results() {
         assert_eq!(first.1.peak_bytes / row, 3 * threads as u64);
         drop(dev.weighted_sums(&x, &sums()));
         assert_eq!((dev.memory(), dev.scratch()), first);
+        let rotation = Rotation { galois: GaloisElement::rotation(1, 13), key: key.clone() };
+        let sums = [vec![(0, Weight::Values(&key.pairs[0][0]))]];
+        let rotate = || drop(dev.rotated_sums(&c, &c, std::slice::from_ref(&rotation), &[], &sums));
+        rotate();
+        let after_one = (dev.memory(), dev.scratch());
+        assert_eq!(after_one.1, first.1, "the rows of a key switch are used");
+        rotate();
+        assert_eq!((dev.memory(), dev.scratch()), after_one);
     }
 }
 

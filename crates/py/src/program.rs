@@ -124,7 +124,11 @@ impl Traced {
         if memory.is_none() {
             return vec![traced];
         }
-        let usual = [(Rotations::DoubleHoisted, HalvesAt::Once), (Rotations::MultiHop, HalvesAt::Turns)];
+        let usual = [
+            (Rotations::DoubleHoisted, HalvesAt::Once),
+            (Rotations::Chained, HalvesAt::Once),
+            (Rotations::MultiHop, HalvesAt::Turns),
+        ];
         let boots: Vec<Option<BootstrapPlan>> = match self.tape.bootstrapping {
             None => vec![None],
             Some(plan) => {

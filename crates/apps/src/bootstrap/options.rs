@@ -193,8 +193,7 @@ impl BootstrapArgs {
     /// diagonal, halves in turns save little beside the keys of other rotations than hops, and halves that fit side by
     /// side take less of both.
     fn ways(&self, plan: BootstrapPlan, params: &Params, memory: Option<u64>) -> Vec<Way> {
-        let usual = [Rotations::DoubleHoisted, Rotations::Chained, Rotations::MultiHop];
-        let rotations = self.strategy.map_or(usual.to_vec(), |name| vec![name]);
+        let rotations = self.strategy.map_or(Rotations::USUAL.to_vec(), |name| vec![name]);
         // Real values go through EvalMod once anyhow.
         let fits = plan.content == Content::Complex
             && params.bootstrapping().is_some_and(|boot| plan.slots <= boot.slots_beside());

@@ -246,6 +246,6 @@ impl HeirArgs {
         let Some(fastest) = plan else { return ways_of_keys(self.keys, memory) };
         let storage = StorageArgs { plaintexts: None, keys: self.keys };
         let plan = |rotations| BootstrapPlan { rotations, form: PlaintextForm::Full, ..fastest };
-        storage.ways_of_plans([Rotations::DoubleHoisted, Rotations::MultiHop].map(plan), memory)
+        storage.ways_of_plans(Rotations::USUAL.map(plan), memory)
     }
 }

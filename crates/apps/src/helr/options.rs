@@ -185,7 +185,7 @@ impl HelrArgs {
     fn ways(&self, fastest: BootstrapPlan, memory: Option<u64>) -> Vec<Way> {
         let forms = self.storage.forms(&PlaintextForm::ALL);
         let plan = |rotations| forms.iter().map(move |&form| BootstrapPlan { rotations, form, ..fastest });
-        self.storage.ways_of_plans([Rotations::DoubleHoisted, Rotations::MultiHop].into_iter().flat_map(plan), memory)
+        self.storage.ways_of_plans(Rotations::USUAL.into_iter().flat_map(plan), memory)
     }
 }
 

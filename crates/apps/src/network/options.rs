@@ -293,7 +293,7 @@ impl NetworkArgs {
             (Some(name), _) => vec![[name; 2]],
             (None, None) => [Rotations::DoubleHoisted, Rotations::MultiHop].map(|name| [name; 2]).to_vec(),
             (None, Some(_)) => vec![
-                [Rotations::Bsgs, Rotations::DoubleHoisted],
+                [Rotations::Bsgs, Rotations::Chained],
                 [Rotations::Bsgs, Rotations::MultiHop],
                 [Rotations::MultiHop; 2],
             ],

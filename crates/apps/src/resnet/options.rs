@@ -219,7 +219,8 @@ impl ResnetArgs {
     fn ways(&self, program: &Resnet, memory: Option<u64>) -> Vec<Way> {
         let inference = program.planned().inference();
         let maps = inference.strategy;
-        let rotations = self.strategy.map_or(vec![Rotations::DoubleHoisted, Rotations::MultiHop], |name| vec![name]);
+        // With the keys of the layers, the few percent that double hoisting would save are not worth its keys.
+        let rotations = self.strategy.map_or(vec![Rotations::Chained, Rotations::MultiHop], |name| vec![name]);
         // Those of all layers are thousands: kept, they take gigabytes for little time.
         let forms = self.storage.forms(&[PlaintextForm::AtUse, PlaintextForm::OnTheFly]);
         let keys = key_forms(self.storage.keys, memory);

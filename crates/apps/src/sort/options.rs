@@ -234,7 +234,7 @@ impl SortArgs {
     fn ways(&self, fastest: BootstrapPlan, memory: Option<u64>) -> Vec<Way> {
         let form = self.storage.plaintexts.unwrap_or(PlaintextForm::Full);
         let plan = |rotations| BootstrapPlan { rotations, form, ..fastest };
-        self.storage.ways_of_plans([Rotations::DoubleHoisted, Rotations::MultiHop].map(plan), memory)
+        self.storage.ways_of_plans(Rotations::USUAL.map(plan), memory)
     }
 }
 

@@ -185,8 +185,7 @@ fn read_entries(path: &Path) -> Refusable<Vec<f64>> {
 
 impl TableArgs {
     fn ways(&self, plan: BootstrapPlan, memory: Option<u64>) -> Vec<Way> {
-        let usual = [Rotations::DoubleHoisted, Rotations::Chained, Rotations::MultiHop];
-        let rotations = self.strategy.map_or(usual.to_vec(), |name| vec![name]);
+        let rotations = self.strategy.map_or(Rotations::USUAL.to_vec(), |name| vec![name]);
         let forms = self.storage.forms(&PlaintextForm::ALL);
         let plans = rotations
             .into_iter()

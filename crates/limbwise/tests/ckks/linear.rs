@@ -35,6 +35,7 @@ fn maps(full: usize) -> Vec<Diagonals> {
 fn strategies(map: &Diagonals) -> Vec<Strategy> {
     let small = |s: &Strategy| match *s {
         Strategy::Bsgs { babies } | Strategy::DoubleHoisted { babies } => babies == 4 || babies >= map.count(),
+        Strategy::Chained { babies } => babies == 2 || babies == 8,
         Strategy::MultiHop { babies } => babies == 4,
         _ => true,
     };
@@ -48,7 +49,7 @@ fn session(literal: &ParamsLiteral) -> (Session, Vec<(Diagonals, Strategy)>) {
     let all: Vec<(Diagonals, Strategy)> = maps(params.max_slots())
         .into_iter()
         .flat_map(|map| strategies(&map).into_iter().map(move |s| (map.clone(), s)))
-        .filter(|(map, s)| map.count() != 5 || !matches!(s, Strategy::MultiHop { .. }))
+        .filter(|(map, s)| map.count() != 5 || !matches!(s, Strategy::Chained { .. } | Strategy::MultiHop { .. }))
         .collect();
     let mut required: Requirements =
         all.iter().flat_map(|(map, s)| s.requirements(map, &params, params.top_level())).collect();

@@ -24,6 +24,14 @@ impl Level {
         Self { log_n: params.log_n(), digits, special: params.special().len() as u64 }
     }
 
+    /// The next level: one prime less, of the last digit.
+    fn below(&self) -> Self {
+        let mut digits = self.digits.clone();
+        *digits.last_mut().unwrap() -= 1;
+        digits.retain(|&digit| digit > 0);
+        Self { digits, ..*self }
+    }
+
     fn limbs(&self) -> u64 {
         self.digits.iter().sum()
     }
@@ -127,6 +135,20 @@ impl Level {
                 let steps = babies + groups - 1 + offset;
                 sum([(steps, self.rotation()), (groups - 1, self.added(2 * limbs)), products, rescale])
             }
+            // Baby steps in runs of four: each run but the first begins with a whole rotation.
+            Strategy::Chained { .. } => {
+                let runs = (babies + 1).div_ceil(4);
+                let hoisted = babies - (runs - 1);
+                let steps = [(runs - 1, self.rotation()), (hoisted, self.hoisted_product())];
+                // The division that ends the sums has dropped a level before the offset.
+                let giants = [(groups - 1, self.giant_step_over_qp()), (offset, self.below().rotation())];
+                let lifted = [(runs, self.multiplied(2 * limbs)), (runs, self.mod_up())];
+                // Every group has a term of each run.
+                let added = groups - 1 + (runs - 1) * groups;
+                let sums = [(added, self.added(2 * wide)), (1, self.products(diagonals, wide, form))];
+                let last = [(2, self.mod_down(self.special + 1, limbs - 1))];
+                sum(steps.into_iter().chain(giants).chain(lifted).chain(sums).chain(last))
+            }
             Strategy::DoubleHoisted { .. } => {
                 let steps = [(babies, self.hoisted_product()), (giants, self.giant_step_over_qp())];
                 let lifted = [(1, self.multiplied(2 * limbs))]; // P·x, both halves: the identity is a baby step
@@ -215,6 +237,7 @@ fn recorded_counts_equal_the_formulas() {
                 Strategy::Bsgs { babies },
                 Strategy::Whole { babies },
                 Strategy::DoubleHoisted { babies },
+                Strategy::Chained { babies },
                 Strategy::MultiHop { babies },
             ] {
                 let (_, row) = record_linear(task, strategy, PlaintextForm::AtUse).unwrap();
@@ -224,7 +247,7 @@ fn recorded_counts_equal_the_formulas() {
                     text += &golden(&row, strategy, form);
                     let what = format!("{strategy}, {}, N = 2^{log_n}, level {level}", form.name());
                     assert_eq!(row.counts, of.linear(&map, strategy, form), "{what}");
-                    let wide = matches!(strategy, Strategy::DoubleHoisted { .. });
+                    let wide = matches!(strategy, Strategy::DoubleHoisted { .. } | Strategy::Chained { .. });
                     let limbs = match form {
                         PlaintextForm::AtUse => 0,
                         PlaintextForm::OnTheFly => 1,
@@ -235,6 +258,7 @@ fn recorded_counts_equal_the_formulas() {
                     let key = (16 * of.digits.len() as u64 * of.wide()) << log_n;
                     let keys = match strategy {
                         Strategy::Direct | Strategy::Hoisted => map.rotations,
+                        Strategy::Chained { .. } => 5 + map.offset,
                         Strategy::MultiHop { .. } => 2 + map.offset,
                         Strategy::Whole { .. } => map.baby_rotations + map.groups - 1 + map.offset,
                         _ => map.baby_rotations + map.giant_rotations,

@@ -30,6 +30,9 @@ impl Rotations {
     pub const ALL: [Self; 7] =
         [Self::Direct, Self::Hoisted, Self::Bsgs, Self::Whole, Self::DoubleHoisted, Self::Chained, Self::MultiHop];
 
+    /// Strategies that can be the best, from the fastest to that with the fewest keys.
+    pub const USUAL: [Self; 3] = [Self::DoubleHoisted, Self::Chained, Self::MultiHop];
+
     /// Name in options and reports.
     #[must_use]
     pub fn name(self) -> &'static str {
