@@ -152,7 +152,7 @@ fn least_of_all(folder: &Folder, preset: &str) -> f64 {
     let taken = verb(folder, &time);
     let (seconds, way) = (taken["seconds"].as_f64().unwrap(), taken["way"].as_str().unwrap());
     let mut all = Vec::new();
-    for strategy in ["direct", "hoisted", "bsgs", "whole", "double-hoisted", "multi-hop"] {
+    for strategy in ["direct", "hoisted", "bsgs", "whole", "double-hoisted", "chained", "multi-hop"] {
         for plaintexts in ["full", "on-the-fly", "at-use"] {
             for keys in ["stored", "seeded"] {
                 let fixed = ["--strategy", strategy, "--plaintexts", plaintexts, "--keys", keys];
