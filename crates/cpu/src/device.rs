@@ -550,12 +550,7 @@ impl Device for Cpu {
         self.fused_key_switch(c, key, onto, to)
     }
 
-    fn key_switch_undivided(
-        &self,
-        c: &CpuPoly,
-        key: &GadgetKey<CpuPoly>,
-        onto: [Option<&CpuPoly>; 2],
-    ) -> [CpuPoly; 2] {
+    fn key_switch_undivided(&self, c: &CpuPoly, key: &GadgetKey<CpuPoly>, onto: [Option<&CpuPoly>; 2]) -> [CpuPoly; 2] {
         self.fused_key_switch_undivided(c, key, onto)
     }
 

@@ -2,7 +2,8 @@
 
 use limbwise_cpu::{Cpu, Isa};
 use limbwise_device::{
-    Basis, Device, Domain, GadgetKey, Handle, HostRead, Ring, RingSpec, Role, Rotation, Shape, Terms, Weight, composites,
+    Basis, Device, Domain, GadgetKey, Handle, HostRead, Ring, RingSpec, Role, Rotation, Shape, Terms, Weight,
+    composites,
 };
 use limbwise_math::{
     galois::GaloisElement,
@@ -147,8 +148,16 @@ fn undivided(dev: &Cpu, c: &Poly, onto: [&Poly; 2], key: &GadgetKey<Poly>) {
     let limb = random(dev, &Shape::eval(ring, Basis::single(0)).with_domain(Domain::Coeff), 9);
     let plain = |i| (i, Weight::Values(if i % 2 == 0 { &w } else { &v }));
     let all: [Vec<Terms<'_, Poly>>; 2] = [
-        vec![(0..6).map(plain).collect(), vec![plain(5)], vec![plain(4), plain(4)], (0..20).map(|i| plain(i % 5)).collect()],
-        vec![vec![(0, Weight::OneLimb(&limb)), plain(1), (5, Weight::OneLimb(&limb))], vec![(4, Weight::OneLimb(&limb))]],
+        vec![
+            (0..6).map(plain).collect(),
+            vec![plain(5)],
+            vec![plain(4), plain(4)],
+            (0..20).map(|i| plain(i % 5)).collect(),
+        ],
+        vec![
+            vec![(0, Weight::OneLimb(&limb)), plain(1), (5, Weight::OneLimb(&limb))],
+            vec![(4, Weight::OneLimb(&limb))],
+        ],
     ];
     for onto in onto {
         for sums in &all {

@@ -421,12 +421,7 @@ impl<D: Device> Device for Checked<D> {
         crate::composites::key_switch_onto(self, c, key, onto, to)
     }
 
-    fn key_switch_undivided(
-        &self,
-        c: &D::Poly,
-        key: &GadgetKey<D::Poly>,
-        onto: [Option<&D::Poly>; 2],
-    ) -> [D::Poly; 2] {
+    fn key_switch_undivided(&self, c: &D::Poly, key: &GadgetKey<D::Poly>, onto: [Option<&D::Poly>; 2]) -> [D::Poly; 2] {
         let full = c.shape().with_basis(c.shape().basis | key.special);
         onto.iter().flatten().for_each(|onto| elementwise("key_switch_undivided", onto.shape(), &full));
         crate::composites::key_switch_undivided(self, c, key, onto)

@@ -24,7 +24,12 @@ pub struct RotatedShape {
 ///
 /// # Panics
 /// If there are not so many primes of that width.
-pub fn rotated_sums(isa: Isa, shape: RotatedShape, threads: usize, rates: Rates) -> Result<Vec<Measurement>, OpenError> {
+pub fn rotated_sums(
+    isa: Isa,
+    shape: RotatedShape,
+    threads: usize,
+    rates: Rates,
+) -> Result<Vec<Measurement>, OpenError> {
     let dev = Cpu::new(isa, threads)?;
     let RotatedShape { switch, rotations, sums } = shape;
     let (log_n, chain, limbs) = (switch.log_n, Basis::range(0, switch.chain), switch.chain + switch.special);

@@ -69,6 +69,14 @@ struct Limb<'a> {
     entry: usize,
     prime: usize,
     kernels: &'a dyn LimbKernels,
+    /// The values of the raised digits.
+    digits: &'a [&'a [Line]],
+}
+
+/// Rotations that are in their places, by number.
+struct Made<'m> {
+    numbers: Range<usize>,
+    halves: Vec<Halves<'m>>,
 }
 
 /// Lines of a limb within one block: without padding, and with it if the block ends with them.
@@ -156,38 +164,38 @@ impl Rotated<'_> {
         let primes: Vec<usize> = limbs.iter().map(|limb| limb.0).collect();
         self.raising.extend(digits, &primes, raised, self.together());
         for (place, (prime, mut out)) in limbs.into_iter().enumerate() {
-            let factors: Vec<&[Line]> = self.raising.values(entry, (place, prime), raised, self.together()).collect();
-            let limb = Limb { entry, prime, kernels: self.tables.prime(prime) };
+            let digits: Vec<&[Line]> = self.raising.values(entry, (place, prime), raised, self.together()).collect();
+            let limb = Limb { entry, prime, kernels: self.tables.prime(prime), digits: &digits };
             match self.one_limb {
-                true => self.whole_limb(limb, &factors, room, &mut out),
-                false => self.limb(limb, &factors, room, &mut out),
+                true => self.whole_limb(limb, room, &mut out),
+                false => self.limb(limb, room, &mut out),
             }
         }
     }
 
     /// One limb of one entry of all sums, whose weights become whole limbs: as many rotations at a time as there is room
     /// for beside one weight or two.
-    fn whole_limb(&self, limb: Limb<'_>, factors: &[&[Line]], room: &mut [Row], out: &mut [Halves<'_>]) {
+    fn whole_limb(&self, limb: Limb<'_>, room: &mut [Row], out: &mut [Halves<'_>]) {
         let most = (room.len() - 1) / 2;
         let (room, extended) = room.split_at_mut(2 * most);
         let length = extended[0].lines().len();
         let whole = Stretch { bare: 0..length, all: 0..length, tile: 0 };
-        let mut permuted = vec![Line::default(); PERMUTED * (factors.len() + 1)];
+        let mut permuted = vec![Line::default(); PERMUTED * (limb.digits.len() + 1)];
         let mut begun = vec![false; self.sums.len()];
         for first in (0..self.rotations.len()).step_by(most) {
-            let some = first..(first + most).min(self.rotations.len());
-            let rows = room.chunks_exact_mut(2);
-            let mut made: Vec<Halves<'_>> = rows.map(|pair| {
+            let numbers = first..(first + most).min(self.rotations.len());
+            let mut halves = Vec::with_capacity(most);
+            for (rotation, pair) in numbers.clone().zip(room.chunks_exact_mut(2)) {
                 let [b, a] = pair else { unreachable!("chunks of two") };
-                [new_lines(b), new_lines(a)]
-            }).collect();
-            for (rotation, halves) in some.clone().zip(&mut made) {
+                let mut rows = [new_lines(b), new_lines(a)];
                 for stretch in stretches(length, STRETCH) {
-                    let mut part = halves.each_mut().map(|half| &mut half[stretch.all.clone()]);
-                    self.rotate(limb, factors, rotation, &stretch, &mut part, &mut permuted);
+                    let mut part = rows.each_mut().map(|half| &mut half[stretch.all.clone()]);
+                    self.rotate(limb, rotation, &stretch, &mut part, &mut permuted);
                 }
+                halves.push(rows);
             }
-            let operand = |i: usize| self.operand(limb, i, &some, &made, &whole);
+            let made = Made { numbers, halves };
+            let operand = |i: usize| self.operand(limb, i, &made, &whole);
             for ((terms, out), begun) in self.sums.iter().zip(&mut *out).zip(&mut begun) {
                 let terms: Vec<_> = terms.iter().filter_map(|&(i, weight)| Some((operand(i)?, weight))).collect();
                 for terms in terms.chunks(extended.len()) {
@@ -211,7 +219,7 @@ impl Rotated<'_> {
     }
 
     /// One limb of one entry of all sums: as many rotations at a time as there is room for.
-    fn limb(&self, limb: Limb<'_>, factors: &[&[Line]], room: &mut [Row], out: &mut [Halves<'_>]) {
+    fn limb(&self, limb: Limb<'_>, room: &mut [Row], out: &mut [Halves<'_>]) {
         let length = room[0].lines().len();
         let held = |lines: usize| room.len() * (length / (lines + 1)) / 2;
         let mut lines = STRETCH.min(length);
@@ -219,30 +227,30 @@ impl Rotated<'_> {
             lines /= 2;
         }
         let most = held(lines).max(1);
-        let mut permuted = vec![Line::default(); PERMUTED * (factors.len() + 1)];
+        let mut permuted = vec![Line::default(); PERMUTED * (limb.digits.len() + 1)];
         for stretch in stretches(length, lines) {
             let mut begun = vec![false; self.sums.len()];
             for first in (0..self.rotations.len()).step_by(most) {
-                let some = first..(first + most).min(self.rotations.len());
+                let numbers = first..(first + most).min(self.rotations.len());
                 let mut places = room.iter_mut().flat_map(|row| new_lines(row).chunks_exact_mut(lines + 1));
-                let mut made: Vec<Halves<'_>> = Vec::with_capacity(some.len());
-                for rotation in some.clone() {
+                let mut halves: Vec<Halves<'_>> = Vec::with_capacity(numbers.len());
+                for rotation in numbers.clone() {
                     match rotation + 1 {
-                        next if next < some.end => self.ask_for_key(limb, next, &stretch),
+                        next if next < numbers.end => self.ask_for_key(limb, next, &stretch),
                         _ => self.ask_for_weights(limb, 0, &stretch),
                     }
                     let mut place = || &mut places.next().expect("there is room")[..stretch.all.len()];
-                    let mut halves = [place(), place()];
-                    self.rotate(limb, factors, rotation, &stretch, &mut halves, &mut permuted);
-                    made.push(halves);
+                    let mut pair = [place(), place()];
+                    self.rotate(limb, rotation, &stretch, &mut pair, &mut permuted);
+                    halves.push(pair);
                 }
-                self.add(limb, &some, &made, &stretch, &mut begun, out);
+                self.add(limb, &Made { numbers, halves }, &stretch, &mut begun, out);
             }
         }
     }
 
     /// Asks for the first lines of a stretch of a rotation's key; the product with the key asks for those that follow.
-    fn ask_for_key(&self, Limb { entry, prime, kernels }: Limb<'_>, rotation: usize, stretch: &Stretch) {
+    fn ask_for_key(&self, Limb { entry, prime, kernels, .. }: Limb<'_>, rotation: usize, stretch: &Stretch) {
         let first = stretch.bare.start..stretch.bare.end.min(stretch.bare.start + ASKED);
         let halves = self.rotations[rotation].key.pairs.iter().flatten();
         halves.for_each(|half| kernels.ask_for(&half.limb(entry, prime)[first.clone()]));
@@ -263,31 +271,25 @@ impl Rotated<'_> {
         &'m self,
         Limb { entry, prime, .. }: Limb<'_>,
         i: usize,
-        some: &Range<usize>,
-        made: &'m [Halves<'_>],
+        made: &'m Made<'_>,
         stretch: &Stretch,
     ) -> Option<[&'m [Line]; 2]> {
         match i.checked_sub(self.rotations.len()) {
-            Some(more) if some.start == 0 => {
+            Some(more) if made.numbers.start == 0 => {
                 let half = |at: usize| &self.more[more].limb(at, prime)[stretch.all.clone()];
                 Some([half(entry), half(self.batch + entry)])
             }
             Some(_) => None,
-            None => some.contains(&i).then(|| made[i - some.start].each_ref().map(|half| &**half)),
+            None => {
+                let at = i.checked_sub(made.numbers.start)?;
+                Some(made.halves.get(at)?.each_ref().map(|half| &**half))
+            }
         }
     }
 
     /// A stretch of one rotation.
-    fn rotate(
-        &self,
-        limb: Limb<'_>,
-        factors: &[&[Line]],
-        rotation: usize,
-        stretch: &Stretch,
-        out: &mut Halves<'_>,
-        permuted: &mut [Line],
-    ) {
-        let Limb { entry, prime, kernels } = limb;
+    fn rotate(&self, limb: Limb<'_>, rotation: usize, stretch: &Stretch, out: &mut Halves<'_>, permuted: &mut [Line]) {
+        let Limb { entry, prime, kernels, digits } = limb;
         let (isa, map) = (self.dev.isa(), &self.maps[rotation]);
         let onto = self.onto.shape().basis.contains(prime).then(|| self.onto.limb(entry, prime));
         let keys = self.rotations[rotation].key.pairs.iter();
@@ -295,10 +297,10 @@ impl Rotated<'_> {
         for from in (0..stretch.bare.len()).step_by(PERMUTED) {
             let lines = PERMUTED.min(stretch.bare.len() - from);
             let tile = stretch.tile + from / galois::TILE;
-            let sources = factors.iter().copied().chain(onto);
+            let sources = digits.iter().copied().chain(onto);
             let places = permuted.chunks_exact_mut(PERMUTED);
             sources.zip(places).for_each(|(source, place)| map.apply_tiles(isa, &mut place[..lines], tile, source));
-            let (turned, last) = permuted.split_at(PERMUTED * factors.len());
+            let (turned, last) = permuted.split_at(PERMUTED * digits.len());
             let range = stretch.bare.start + from..stretch.bare.start + from + lines;
             let pairs = turned.chunks_exact(PERMUTED).zip(&keys);
             let terms: Vec<Term<'_, 2>> = pairs
@@ -313,22 +315,14 @@ impl Rotated<'_> {
 
     /// Adds the products of some rotations, and with the first of them those of the operands that come after, to a
     /// stretch of all sums.
-    fn add(
-        &self,
-        limb: Limb<'_>,
-        some: &Range<usize>,
-        made: &[Halves<'_>],
-        stretch: &Stretch,
-        begun: &mut [bool],
-        out: &mut [Halves<'_>],
-    ) {
+    fn add(&self, limb: Limb<'_>, made: &Made<'_>, stretch: &Stretch, begun: &mut [bool], out: &mut [Halves<'_>]) {
         let Limb { prime, kernels, .. } = limb;
         for (sum, ((terms, out), begun)) in self.sums.iter().zip(out).zip(begun).enumerate() {
             self.ask_for_weights(limb, sum + 1, stretch);
             let terms: Vec<Term<'_, 2>> = terms
                 .iter()
                 .filter_map(|&(i, Weight::Values(weight) | Weight::OneLimb(weight))| {
-                    let with = self.operand(limb, i, some, made, stretch)?;
+                    let with = self.operand(limb, i, made, stretch)?;
                     Some(Term { with, factor: &weight.limb(0, prime)[stretch.all.clone()] })
                 })
                 .collect();

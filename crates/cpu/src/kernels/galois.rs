@@ -25,7 +25,8 @@ impl TileMap {
     fn new(groups: &[u32; GROUPS]) -> Self {
         let line = u32::try_from(padded(groups[0] as usize / 128 * TILE)).expect("below 2^17");
         let lanes = groups.map(|packed| u8::try_from(packed / 16 % 8).expect("below 8"));
-        let lanes_with = |bit: u32| (0..GROUPS).fold(0, |all, lane| all | u8::from(groups[lane] >> bit & 1 == 1) << lane);
+        let lanes_with =
+            |bit: u32| (0..GROUPS).fold(0, |all, lane| all | u8::from(groups[lane] >> bit & 1 == 1) << lane);
         Self { line, lanes, steps: [0, 1, 2, 3].map(lanes_with) }
     }
 }
@@ -61,7 +62,8 @@ impl ValueMap {
             .collect();
         let multiplier = g.value() as usize;
         let place = |c: usize, k: usize| bit_reverse((multiplier * bit_reverse(k, 4) + c) % 16, 4);
-        let places: [[u8; 16]; 16] = std::array::from_fn(|c| std::array::from_fn(|k| u8::try_from(place(c, k)).expect("below 16")));
+        let places: [[u8; 16]; 16] =
+            std::array::from_fn(|c| std::array::from_fn(|k| u8::try_from(place(c, k)).expect("below 16")));
         let tiles = groups.as_chunks().0.iter().map(TileMap::new).collect();
         let mut order = [0; 16];
         (0..16).for_each(|k| order[bit_reverse(places[0][k].into(), 4)] = bit_reverse(k, 4));

@@ -249,8 +249,7 @@ impl Probe {
     /// Prepares operands and returns the call.
     fn call<'a, D: Device>(self, bench: &'a Bench<'_, D>) -> Box<dyn FnMut() + 'a> {
         let (dev, size) = (bench.dev, bench.size);
-        let (chain, full, less) = (size.chain, size.full(), size.less());
-        let digits = size.digits.len();
+        let (chain, full, digits) = (size.chain, size.full(), size.digits.len());
         match self {
             Self::ModUp => {
                 let mut x = bench.sets(1 + digits, || bench.values(chain));
@@ -271,27 +270,7 @@ impl Probe {
                 let mut x = bench.sets(1, || bench.values(size.more(1)));
                 Box::new(move || drop(dev.rescale(x.next(), full)))
             }
-            Self::KeySwitch => {
-                let mut x = bench.sets(2 * digits + 1, || (bench.values(chain), bench.key()));
-                Box::new(move || {
-                    let (c, key) = x.next();
-                    drop(dev.key_switch(c, key));
-                })
-            }
-            Self::KeySwitchOnto => {
-                let mut x = bench.sets(2 * digits + 3, || (bench.many(3, chain), bench.key()));
-                Box::new(move || {
-                    let (three, key) = x.next();
-                    drop(dev.key_switch_onto(&three[0], key, [Some(&three[1]), Some(&three[2])], less));
-                })
-            }
-            Self::KeySwitchUndivided => {
-                let mut x = bench.sets(2 * digits + 2, || (bench.values(chain), bench.values(full), bench.key()));
-                Box::new(move || {
-                    let (c, onto, key) = x.next();
-                    drop(dev.key_switch_undivided(c, key, [Some(onto), None]));
-                })
-            }
+            Self::KeySwitch | Self::KeySwitchOnto | Self::KeySwitchUndivided => self.key_switch(bench),
             Self::RotatedSums => bench.rotated_sums(),
             Self::ExtendLimb => {
                 let mut x = bench.sets(1, || bench.coefficients(Basis::single(0)));
@@ -313,6 +292,35 @@ impl Probe {
                 Box::new(move || drop(dev.matrix_product(x.next(), &matrix)))
             }
             _ => self.primitive(bench),
+        }
+    }
+
+    /// The key switches.
+    fn key_switch<'a, D: Device>(self, bench: &'a Bench<'_, D>) -> Box<dyn FnMut() + 'a> {
+        let (dev, size) = (bench.dev, bench.size);
+        let (chain, full, less, digits) = (size.chain, size.full(), size.less(), size.digits.len());
+        match self {
+            Self::KeySwitch => {
+                let mut x = bench.sets(2 * digits + 1, || (bench.values(chain), bench.key()));
+                Box::new(move || {
+                    let (c, key) = x.next();
+                    drop(dev.key_switch(c, key));
+                })
+            }
+            Self::KeySwitchOnto => {
+                let mut x = bench.sets(2 * digits + 3, || (bench.many(3, chain), bench.key()));
+                Box::new(move || {
+                    let (three, key) = x.next();
+                    drop(dev.key_switch_onto(&three[0], key, [Some(&three[1]), Some(&three[2])], less));
+                })
+            }
+            _ => {
+                let mut x = bench.sets(2 * digits + 2, || (bench.values(chain), bench.values(full), bench.key()));
+                Box::new(move || {
+                    let (c, onto, key) = x.next();
+                    drop(dev.key_switch_undivided(c, key, [Some(onto), None]));
+                })
+            }
         }
     }
 

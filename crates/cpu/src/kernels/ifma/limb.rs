@@ -8,7 +8,9 @@ use super::{
     range::{MEDIUM, ROOMY, TIGHT},
     sums,
     table::{Factor, Twiddles, factor, twiddles},
-    vector::{FactorVector, MASK, V, add, and, high, load, low, prefetch_later, product, reduce_once, splat, store, sub, zero},
+    vector::{
+        FactorVector, MASK, V, add, and, high, load, low, prefetch_later, product, reduce_once, splat, store, sub, zero,
+    },
     wide,
 };
 use crate::{

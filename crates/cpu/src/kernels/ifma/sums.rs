@@ -3,8 +3,8 @@
 use super::{
     table::{Factor, factor},
     vector::{
-        AHEAD, FactorVector, MASK, V, add, and, high, inverse_of_word, load, low, prefetch, prefetch_later, product, reduce_once,
-        splat, store, sub, zero,
+        AHEAD, FactorVector, MASK, V, add, and, high, inverse_of_word, load, low, prefetch, prefetch_later, product,
+        reduce_once, splat, store, sub, zero,
     },
 };
 use crate::{

@@ -294,11 +294,7 @@ impl<'r, D: Device> Run<'r, D> {
     }
 
     /// [`Self::sums`] of all baby steps: each group has a term.
-    pub(super) fn sums_of(
-        &self,
-        babies: Vec<Stacked<D::Poly>>,
-        groups: Range<usize>,
-    ) -> Result<Vec<Stacked<D::Poly>>> {
+    pub(super) fn sums_of(&self, babies: Vec<Stacked<D::Poly>>, groups: Range<usize>) -> Result<Vec<Stacked<D::Poly>>> {
         let (polys, estimates): (Vec<D::Poly>, Vec<Estimate>) =
             babies.into_iter().map(|b| (b.poly, b.estimate)).unzip();
         let sums = self.sums(&polys, groups, Some, |baby| Some(estimates[baby]))?;

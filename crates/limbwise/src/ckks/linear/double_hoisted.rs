@@ -73,10 +73,7 @@ fn lifted<D: Device>(run: &Run<'_, D>, steps: &[(usize, i64)]) -> Lifted<D::Poly
 
 /// The sums of all groups over QP, as far as they have terms with the given baby steps: pairs of a baby step's index and
 /// the rotation of the input that it is.
-pub(super) fn sums<D: Device>(
-    run: &Run<'_, D>,
-    steps: &[(usize, i64)],
-) -> Result<Vec<Option<Stacked<D::Poly>>>> {
+pub(super) fn sums<D: Device>(run: &Run<'_, D>, steps: &[(usize, i64)]) -> Result<Vec<Option<Stacked<D::Poly>>>> {
     let dev = run.dev;
     let Lifted { first, whole } = lifted(run, steps);
     let estimate = |steps: i64| match steps {
@@ -95,9 +92,7 @@ pub(super) fn sums<D: Device>(
             Some(if steps[at].1 == 0 { rotations.len() } else { before })
         };
         let more: Vec<D::Poly> = whole.into_iter().collect();
-        let x = |terms: &[Terms<'_, D::Poly>]| {
-            dev.rotated_sums(&run.input.parts[1], &first, &rotations, &more, terms)
-        };
+        let x = |terms: &[Terms<'_, D::Poly>]| dev.rotated_sums(&run.input.parts[1], &first, &rotations, &more, terms);
         return run.sums_with(0..run.map.layout.groups.len(), run.basis | run.special, place, estimates, x);
     }
     // Keys that are expanded or read, and diagonals that are encoded at use, are there one at a time.

@@ -139,7 +139,14 @@ impl Layout {
         for &(position, diagonal) in &p.members {
             groups[position / count].terms.push(Term { baby: position % count, diagonal });
         }
-        Self { slots, babies, groups, offset: p.first, hops: Some([shorter(p.stride, slots), shorter(step, slots)]), run: 1 }
+        Self {
+            slots,
+            babies,
+            groups,
+            offset: p.first,
+            hops: Some([shorter(p.stride, slots), shorter(step, slots)]),
+            run: 1,
+        }
     }
 
     /// Whether a baby step is a rotation.

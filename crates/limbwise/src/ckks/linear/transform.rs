@@ -198,7 +198,9 @@ fn stored_shape(params: &Params, diagonals: &Diagonals, plan: LinearPlan) -> Sha
 fn stored_basis(params: &Params, diagonals: &Diagonals, plan: LinearPlan) -> Basis {
     match (plan.form, plan.strategy) {
         (PlaintextForm::OnTheFly | PlaintextForm::AtUse, _) => narrow_basis(params, diagonals, plan),
-        (PlaintextForm::Full, Strategy::DoubleHoisted { .. } | Strategy::Chained { .. }) => params.basis(plan.level) | params.special(),
+        (PlaintextForm::Full, Strategy::DoubleHoisted { .. } | Strategy::Chained { .. }) => {
+            params.basis(plan.level) | params.special()
+        }
         (PlaintextForm::Full, _) => params.basis(plan.level),
     }
 }
