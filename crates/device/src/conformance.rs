@@ -5,13 +5,14 @@
 
 pub mod footprint;
 mod tfhe;
+mod undivided;
 
 pub use tfhe::{blind_rotation, lwe, random_tfhe_program};
 
 use crate::{
     composites,
     matrix::IntegerMatrix,
-    ops::{Fault, GadgetKey, Handle, HostRead, KeyId, Role, Rotation, RowAt, Weight, expand_row},
+    ops::{Fault, GadgetKey, Handle, HostRead, KeyId, Role, RowAt, Weight, expand_row},
     ring::{Basis, Domain, Ring, RingError, RingSpec, Shape},
 };
 use limbwise_math::{
@@ -412,7 +413,7 @@ pub fn composites<D: HostRead>(dev: &D, reach: Reach) {
                 got.iter().zip(&expected).for_each(|(got, want)| same("key_switch_onto", got, want));
             }
         }
-        undivided(dev, &c, &d, &key);
+        undivided::composites_over_qp(dev, &c, &d, &key);
         for merged in [chain - Basis::single(1), Basis::single(0)] {
             same(
                 "mod_down, merged",
@@ -422,46 +423,6 @@ pub fn composites<D: HostRead>(dev: &D, reach: Reach) {
         }
         sums(dev, &ring);
     }
-}
-
-/// Key switches that stay over QP, and sums of rotations, against the default bodies.
-fn undivided<D: HostRead>(dev: &D, c: &D::Poly, d: &D::Poly, key: &GadgetKey<D::Poly>) {
-    let (ring, special) = (&c.shape().ring, key.special);
-    let both = Shape::eval(ring, ring.full()).with_batch(2 * c.shape().batch);
-    let whole = upload(dev, &both, &words(&both, 61));
-    let half = dev.split(&whole, 0, c.shape().batch);
-    let same = |op: &str, got: &[D::Poly], want: &[D::Poly]| {
-        assert_eq!(got.len(), want.len(), "{op}");
-        for (got, want) in got.iter().zip(want) {
-            expect(dev, op, got, want.shape(), &dev.download(want).expect("no fault"));
-        }
-    };
-    for onto in [[None; 2], [Some(&half), None], [Some(&half), Some(&half)]] {
-        let expected = composites::key_switch_undivided(dev, c, key, onto);
-        same("key_switch_undivided", &dev.key_switch_undivided(c, key, onto), &expected);
-    }
-    let one = Shape::eval(ring, ring.full());
-    let (w, v) = (upload(dev, &one, &words(&one, 62)), upload(dev, &both, &words(&both, 63)));
-    let limb = Shape::eval(ring, special).with_domain(Domain::Coeff);
-    let limb = upload(dev, &limb, &words(&limb, 64));
-    let rotations: Vec<Rotation<D::Poly>> = [1, -3, 8, 100]
-        .map(|steps| Rotation { galois: GaloisElement::rotation(steps, ring.log_n()), key: key.clone() })
-        .into();
-    let plain = |i| (i, Weight::Values(&w));
-    let sums = [vec![plain(0), plain(4)], (0..5).map(plain).collect(), vec![plain(4)], vec![plain(3)]];
-    let others = [vec![plain(1), (4, Weight::Values(&v))], vec![(2, Weight::OneLimb(&limb)), plain(0)]];
-    for onto in [d, &half] {
-        for sums in [&sums[..], &others[..]] {
-            let run = |default: bool| match default {
-                true => composites::rotated_sums(dev, c, onto, &rotations, std::slice::from_ref(&whole), sums),
-                false => dev.rotated_sums(c, onto, &rotations, std::slice::from_ref(&whole), sums),
-            };
-            same("rotated_sums", &run(false), &run(true));
-        }
-    }
-    let sums = [vec![(0, Weight::Values(&w))]];
-    let expected = dev.weighted_sums(std::slice::from_ref(&whole), &sums);
-    same("rotated_sums", &dev.rotated_sums(c, d, &[], std::slice::from_ref(&whole), &sums), &expected);
 }
 
 /// Weighted sums and limbs extended for them: against the definition of the lift, then against the default bodies.

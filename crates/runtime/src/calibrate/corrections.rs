@@ -21,7 +21,7 @@ use std::{
 };
 
 /// Limbs of the largest polynomial that a measured call makes, by which the model knows its size.
-const ROWS: [usize; 3] = [3, 10, 30];
+const ROWS: [usize; 3] = [3, 10, 40];
 /// Limbs of the ring: those of the largest operand, which [`Probe::ModDown`] has.
 const RING_LIMBS: usize = ROWS[2] + ROWS[2] / 5;
 /// Bytes of all sets of operands of a call, at least.
