@@ -103,7 +103,7 @@ pub fn calibrated(dev: &AnyDevice, degrees: Degrees, mut note: impl FnMut(&str))
         note(&format!("this host's calibration is that of {}; --recalibrate measures again", kept.path().display()));
         return Ok(calibration);
     }
-    note("calibrating this host (three to six seconds)");
+    note("calibrating this host (four to eight seconds)");
     kept.map_or_else(|| calibrate_for(dev, degrees), |kept| kept.measured(dev))
 }
 
