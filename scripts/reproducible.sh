@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Builds the program twice, in two copies of the tree and with two target folders, and compares the hashes of the binaries.
-# Takes two release builds. Paths are the only thing of a folder that gets into a binary: they are replaced by one name.
+# Takes two release builds. Paths are the only thing of a folder that gets into a binary, those of code that build
+# scripts write into the target folder among them: they are replaced by one name.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -12,7 +13,8 @@ for copy in one another-name; do
   git archive HEAD | tar -x -C "$place/$copy"
   (
     cd "$place/$copy"
-    export RUSTFLAGS="--remap-path-prefix=$place/$copy=/limbwise --remap-path-prefix=$registry=/cargo"
+    remap="--remap-path-prefix=$place/$copy=/limbwise --remap-path-prefix=$place/$copy-target=/target"
+    export RUSTFLAGS="$remap --remap-path-prefix=$registry=/cargo"
     export CARGO_TARGET_DIR="$place/$copy-target" CARGO_INCREMENTAL=0 SOURCE_DATE_EPOCH=0
     cargo build --release --locked -p limbwise-cli --bin limbwise
   )
