@@ -73,9 +73,11 @@ fn expect(literal: &ParamsLiteral, plan: BootstrapPlan, values: &[Complex64], bi
     let (got, expected) = (Precision::of(&s.decrypt(&result), values), result.estimate.precision_bits());
     let order = literal.bootstrapping.unwrap().order;
     assert!(got.mean > bits && got.min > bits - 4.0, "{order:?} {plan:?}: mean {:.2}, min {:.2}", got.mean, got.min);
-    // The law is for messages that fill their interval evenly; others may come out better.
+    // The law is for messages that fill their interval evenly; others may come out better, and few values by luck: the
+    // error of one slot is a sixteenth of what is expected in one run of three hundred.
+    let luck = 6.0 / (values.len() as f64).sqrt();
     assert!(
-        (expected - 2.0..expected + 4.0).contains(&got.mean),
+        (expected - 2.0..expected + 4.0 + luck).contains(&got.mean),
         "{order:?} {plan:?}: {:.2}, expected {expected:.2}",
         got.mean
     );
