@@ -1,10 +1,11 @@
 //! `rotated_sums`: rotations that exist a stretch of one limb at a time.
 //!
-//! For ℓ limbs of Q and k special primes, β digits, r rotations and s sums, rotations that are whole are 2r(ℓ + k) limbs
-//! written and read again, and each permutes β(ℓ + k) limbs of raised digits. Here a stretch of a limb of all rotations
+//! For ℓ limbs of Q and k special primes, β digits and r rotations, rotations that are whole pass over
+//! r(4(ℓ + k) + 5ℓ + 3β(ℓ + k)) + β(ℓ + k) limbs beside keys, weights and sums: pairs are written and read, the first half
+//! is permuted and added, and digits are raised once and permuted for each rotation. Here a stretch of a limb of all rotations
 //! is made in the L2 cache and multiplied by its weights there, and digits are permuted a few tiles at a time on their
 //! way into the product with the key. From memory come the keys, the weights, and c; to it go the sums. At ℓ = 30, k = 8,
-//! β = 4, r = 7 and s = 4 and N = 2^16 that is 1.7 GB instead of 3.6.
+//! β = 4, r = 7, 32 weights, 4 sums and N = 2^16 that is 1.9 GB instead of 4.8.
 //!
 //! Weights of one limb are transformed before their product, so they meet whole limbs: as many rotations at a time as a
 //! thread has rows for.
@@ -304,7 +305,7 @@ impl Rotated<'_> {
             let range = stretch.bare.start + from..stretch.bare.start + from + lines;
             let pairs = turned.chunks_exact(PERMUTED).zip(&keys);
             let terms: Vec<Term<'_, 2>> = pairs
-                .map(|(factor, pair)| Term { factor: &factor[..lines], with: pair.map(|half| &half[range.start..]) })
+                .map(|(factor, pair)| Term { factor: &factor[..lines], with: pair.map(|half| &half[range.clone()]) })
                 .collect();
             let onto = onto.map(|_| Onto { limbs: [Some(&last[..lines]), None], times: 1 });
             let sum = Sum { onto, ..Sum::of(&terms, End::Set) };

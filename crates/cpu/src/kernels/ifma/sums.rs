@@ -22,7 +22,8 @@ const WHOLE: usize = 6;
 /// that a line of each falls into one of four sets.
 const GROUP: usize = 4;
 
-/// Lines between what is multiplied and what is asked for.
+/// Lines between what is multiplied and what is asked for, into the L2 cache. Measured on Zen 4 by a loop that only reads
+/// eight rows side by side: 25 GB/s, with eight lines ahead into L1 18, without asking 22.
 const FAR: usize = 32;
 
 /// Register constants of the reduction.

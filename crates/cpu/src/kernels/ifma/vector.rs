@@ -20,9 +20,9 @@ pub(super) type V = __m512i;
 /// `2^52 − 1`.
 pub(super) const MASK: u64 = (1 << 52) - 1;
 
-/// Lines between what is computed and what is asked for, where several limbs are read side by side, which the hardware
-/// follows badly. Measured on a busy Zen 4 core at N = 2^16, 25 + 5 limbs: without it the product with the key takes half
-/// as long again, and a key switch whose conversions go without a tenth; 4 to 16 lines are alike.
+/// Lines between what is computed and what is asked for into the L1 cache, where a conversion or a combination reads
+/// several limbs side by side, which the hardware follows badly. Measured on a busy Zen 4 core at N = 2^16, 25 + 5 limbs: a
+/// key switch whose conversions go without takes a tenth longer; 4 to 16 lines are alike.
 pub(super) const AHEAD: usize = 8;
 
 #[inline]
