@@ -207,10 +207,15 @@ impl Activation {
         }
     }
 
-    /// Its values on slots in [−1, 1], settled.
-    pub fn apply<D: Device>(&self, auto: &Auto<'_, D>, u: &Ciphertext<D>) -> Result<Ciphertext<D>> {
+    /// Its values on slots in [−1, 1], settled. Where arguments are not spread evenly, `slope` is the root mean square of a
+    /// series' slope at them, in units.
+    pub fn apply<D: Device>(&self, auto: &Auto<'_, D>, u: &Ciphertext<D>, slope: Option<f64>) -> Result<Ciphertext<D>> {
         let value = match &self.form {
-            Form::Series(series) => smooth(series).apply(auto, u, &|x, _| auto.settle(x))?,
+            Form::Series(series) => {
+                let smooth = smooth(series);
+                let smooth = if let Some(slope) = slope { smooth.with_slope(slope) } else { smooth };
+                smooth.apply(auto, u, &|x, _| auto.settle(x))?
+            }
             Form::Kinked(kinked) => kinked.apply(auto, u)?,
             Form::Step { step, moved, width } => {
                 let moved = auto.scale_to(&auto.add_scalar(u, *moved), 1.0 / width, u.level - 1)?.bounded_by(1.0);

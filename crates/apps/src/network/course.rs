@@ -41,7 +41,7 @@ impl<D: Device> Course<'_, '_, D> {
         let mut first = steps[..done].iter().map(|step| parts(step).count()).sum::<usize>();
         for (at, step) in steps.iter().enumerate().skip(done) {
             let value = if matches!(step, Step::Input) {
-                inputs.by_ref().take(program.ciphertexts(at)).cloned().collect()
+                inputs.by_ref().take(program.ciphertexts(at)).map(|x| course.usual(x, at)).collect()
             } else {
                 let _region = auto.eval.device().region(REGION, u32::try_from(at).unwrap_or(u32::MAX));
                 course.value(at, first, observer)?
@@ -81,7 +81,8 @@ impl<D: Device> Course<'_, '_, D> {
             Step::Affine { terms, bias } => self.affine((terms, bias), at, first)?,
             Step::Function(of, activation) => {
                 let start = levels.made + activation.depth();
-                let one = |x: &Ciphertext<D>| activation.apply(auto, &auto.scale_to(x, 1.0, start)?);
+                let slope = self.program.usual_slope(at, *of);
+                let one = |x: &Ciphertext<D>| activation.apply(auto, &auto.scale_to(x, 1.0, start)?, slope);
                 self.operand(*of)?.iter().map(one).collect::<Result<_>>()?
             }
             Step::Product([a, b]) => {
@@ -93,7 +94,7 @@ impl<D: Device> Course<'_, '_, D> {
                 self.operand(*a)?.iter().zip(self.operand(*b)?).map(one).collect::<Result<_>>()?
             }
         };
-        let ended = |x: &Ciphertext<D>| auto.scale_to(x, 1.0, levels.made);
+        let ended = |x: &Ciphertext<D>| Ok(self.usual(&auto.scale_to(x, 1.0, levels.made)?, at));
         let values: Vec<Ciphertext<D>> = values.iter().map(ended).collect::<Result<_>>()?;
         let values = if levels.bootstrap {
             observer.step(BOOTSTRAPPING, at, made.steps.len());
@@ -106,12 +107,18 @@ impl<D: Device> Course<'_, '_, D> {
         Ok(values)
     }
 
+    /// A value whose numbers are of the size that was measured in the clear.
+    fn usual(&self, x: &Ciphertext<D>, at: usize) -> Ciphertext<D> {
+        let Some(size) = self.program.usual_size(at) else { return x.clone() };
+        Ciphertext { estimate: x.estimate.with_magnitude(size), ..x.clone() }
+    }
+
     fn bootstrapped(&self, values: &[Ciphertext<D>], at: usize, levels: Levels) -> Result<Vec<Ciphertext<D>>> {
         let (auto, own) = (self.auto, self.program.slots(at));
         let slots = self.program.options.bootstrapping.map_or(own, |plan| plan.slots);
         let fresh = |x: &Ciphertext<D>| {
             let x = auto.bootstrap(&x.clone().with_slots(slots))?.bounded_by(1.0);
-            auto.scale_to(&x.with_slots(own), 1.0, levels.read)
+            Ok(self.usual(&auto.scale_to(&x.with_slots(own), 1.0, levels.read)?, at))
         };
         values.iter().map(fresh).collect()
     }

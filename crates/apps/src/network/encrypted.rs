@@ -176,6 +176,21 @@ impl Planned {
         numbers.iter().map(|x| (x - middle).abs() / half).fold(0.0, f64::max)
     }
 
+    /// Root mean square of a value's numbers in its unit, where it was measured.
+    pub(super) fn usual_size(&self, at: usize) -> Option<f64> {
+        let Unit { middle, half } = self.made.units[at];
+        let usual = self.options.ranges[at].usual?;
+        // The mean of (x − middle)², from those of x and x².
+        let square = usual.size * usual.size - 2.0 * middle * usual.mean + middle * middle;
+        Some(square.max(0.0).sqrt() / half)
+    }
+
+    /// Root mean square of the slope of a value's function at the usual arguments, each in its unit.
+    pub(super) fn usual_slope(&self, at: usize, of: usize) -> Option<f64> {
+        let slope = self.options.ranges[at].usual?.slope?;
+        Some(slope * self.made.units[of].half / self.made.units[at].half)
+    }
+
     /// Slots of the ciphertexts of a value.
     pub(super) fn slots(&self, at: usize) -> usize {
         match self.options.arrangement {

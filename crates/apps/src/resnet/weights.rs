@@ -104,7 +104,7 @@ impl Trained {
         let mut ranges = calibration::ranges(&self.network, images)?;
         let ends = self.normalization.iter().flat_map(|[mean, deviation]| [mean / deviation, (1.0 - mean) / deviation]);
         let most = ends.map(f64::abs).fold(0.0, f64::max) / margin;
-        ranges[0] = Range { from: -most, to: most };
+        ranges[0] = Range { from: -most, to: most, ..ranges[0] };
         Ok(ranges)
     }
 }

@@ -100,6 +100,24 @@ fn a_network_decrypts_to_its_polynomial_twin() {
     assert!(off < 0.05 && off > 1e-9, "{off}");
 }
 
+/// Most scores of attention lie where an exponential is flat, and few at the end of its range, where it is 20 times as steep:
+/// what is expected follows the ones that were measured.
+#[test]
+fn errors_of_attention_are_expected_as_they_come() {
+    let network = Arc::new(import::load(&file("attention.onnx")).unwrap());
+    let samples = rows("attention_x.npy", 32);
+    let ranges = calibration::ranges(&network, &samples[1..]).unwrap();
+    let inference =
+        Inference { network: network.skeleton.clone(), ranges, margin: 1.5, ..inference(&self::network(), 0.005) };
+    let program = Planned::new(&leveled(18), inference, &network).unwrap();
+    let client = NetworkClient::new(&program, &network, samples[..1].to_vec(), vec![]).unwrap();
+    let (results, predicted) = session(&program, &client);
+    let conclusion = client.conclude(&results);
+    let got = conclusion.found.precision.mean;
+    assert!((got - predicted).abs() < 1.5, "{got:.1} bits, {predicted:.1} expected");
+    assert!(conclusion.warnings.is_empty(), "{:?}", conclusion.warnings);
+}
+
 #[test]
 fn samples_take_turns_or_have_a_slot_each() {
     let of = |samples, arrangement| {

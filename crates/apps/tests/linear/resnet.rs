@@ -265,7 +265,7 @@ fn a_resnet20_takes_no_more_than_by_hand() {
     let skeleton = trained.network.skeleton.clone();
     let plan = BootstrapPlan::fastest(params.max_slots());
     let options = Inference {
-        ranges: vec![Range { from: -10.0, to: 10.0 }; skeleton.values.len()],
+        ranges: vec![Range::between(-10.0, 10.0); skeleton.values.len()],
         network: skeleton,
         margin: 1.0,
         error: 0.005,

@@ -99,7 +99,7 @@ fn resnet() -> Result<Arc<Graph>> {
     let (trained, params) = (Trained::generated(&architecture, 0).expect("a ResNet-20"), params("boot")?);
     let skeleton = trained.network.skeleton.clone();
     let inference = Inference {
-        ranges: vec![Range { from: -10.0, to: 10.0 }; skeleton.values.len()],
+        ranges: vec![Range::between(-10.0, 10.0); skeleton.values.len()],
         network: skeleton,
         margin: 1.0,
         error: 0.005,

@@ -19,7 +19,7 @@ fn the_graph_of_a_resnet20_is_small() {
     let (trained, params) = (Trained::generated(&architecture, 0).unwrap(), preset("boot").unwrap());
     let skeleton = trained.network.skeleton.clone();
     let inference = Inference {
-        ranges: vec![Range { from: -10.0, to: 10.0 }; skeleton.values.len()],
+        ranges: vec![Range::between(-10.0, 10.0); skeleton.values.len()],
         network: skeleton,
         margin: 1.0,
         error: 0.005,

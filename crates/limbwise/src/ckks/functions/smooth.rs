@@ -61,6 +61,13 @@ impl Smooth {
         Self::of(name, Fit { series, error: 0.0 })
     }
 
+    /// The same for arguments where the root mean square of its slope is known: without it they are expected to be uniform
+    /// in the interval.
+    #[must_use]
+    pub fn with_slope(self, slope: f64) -> Self {
+        Self { slope, ..self }
+    }
+
     /// `exp(x)` with at most this absolute error.
     ///
     /// # Errors
