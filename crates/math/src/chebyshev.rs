@@ -107,24 +107,6 @@ pub fn least_squares(rows: &mut [Vec<f64>]) -> Vec<f64> {
     solution
 }
 
-/// Quotient and remainder by T_m: `p = q·T_m + r`, deg p < 2m, deg r < m, all in the Chebyshev basis.
-///
-/// Source: 2·T_m·T_j = T_{m+j} + T_{|m−j|}.
-///
-/// # Panics
-/// Unless m ≤ deg p < 2m.
-#[must_use]
-pub fn divide(p: &[f64], m: usize) -> (Vec<f64>, Vec<f64>) {
-    assert!(m > 0 && p.len() > m && p.len() <= 2 * m, "a series of {} terms is not divided by T_{m}", p.len());
-    let mut remainder = p[..m].to_vec();
-    let mut quotient = vec![p[m]];
-    for (j, &c) in (1..).zip(&p[m + 1..]) {
-        quotient.push(2.0 * c);
-        remainder[m - j] -= c;
-    }
-    (quotient, remainder)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -152,17 +134,5 @@ mod tests {
         assert!(worst(&fit) < 2f64.powi(-38), "2^{}", worst(&fit).log2());
         let line = Series::fit(|x| 2.0 * x - 1.0, 0.0, 4.0, 1, &[0.0, 1.0, 3.0]);
         assert!((line.evaluate(4.0) - 7.0).abs() < 1e-12);
-    }
-
-    #[test]
-    fn division_recombines() {
-        let p: Vec<f64> = (0..13u32).map(|k| f64::from(k * k) - 20.0).collect();
-        let whole = |c: &[f64], x: f64| Series { coefficients: c.to_vec(), from: -1.0, to: 1.0 }.evaluate(x);
-        let (q, r) = divide(&p, 8);
-        assert!(r.len() == 8 && q.len() == 5);
-        for x in [-0.9f64, 0.1, 0.7] {
-            let t8 = (8.0 * x.acos()).cos();
-            assert!((whole(&p, x) - (whole(&q, x) * t8 + whole(&r, x))).abs() < 1e-9);
-        }
     }
 }

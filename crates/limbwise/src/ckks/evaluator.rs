@@ -208,11 +208,17 @@ impl<'a, D: Device> Evaluator<'a, D> {
     }
 
     /// [`Self::add_scalar`], in place if no other handle shares the polynomials.
-    pub(crate) fn add_scalar_in_place(&self, mut a: Ciphertext<D>, value: f64) -> Ciphertext<D> {
+    pub(crate) fn add_scalar_in_place(&self, a: Ciphertext<D>, value: f64) -> Ciphertext<D> {
+        let exact = self.params.exact_scale(a.scale, a.level);
+        self.add_rounded(a, value, exact)
+    }
+
+    /// [`Self::add_scalar_in_place`] at a scale of more bits than f64 holds.
+    pub(super) fn add_rounded(&self, mut a: Ciphertext<D>, value: f64, scale: Wide) -> Ciphertext<D> {
         // A shared handle would prevent the in-place update.
         let before = self.watch.map(|_| a.clone());
         let first = a.parts.remove(0);
-        a.parts.insert(0, self.dev.shift_limbs(first, &self.constant(value, a.scale, a.level)));
+        a.parts.insert(0, self.dev.shift_limbs(first, &self.rounded(value, scale, a.level)));
         let shadow = a.shadow.as_ref().map(|s| s.map(|z| z + value));
         let sum = Ciphertext { estimate: a.estimate.sum(Estimate::constant(value)), shadow, ..a };
         let operands: Vec<&Ciphertext<D>> = before.iter().collect();
@@ -258,49 +264,63 @@ impl<'a, D: Device> Evaluator<'a, D> {
         Ok(self.report("mul_scalar", &[a], With::Constants, product))
     }
 
-    /// `Σ value·a` at one scale, to which each constant brings its term. A missing third polynomial counts as zero.
-    ///
-    /// # Errors
-    /// As [`Self::add`] and [`Self::mul_scalar`].
-    ///
-    /// # Panics
-    /// If `terms` is empty.
+    /// [`Self::weighted`] of terms whose scales are those of their levels, or products of them.
     pub(crate) fn combination(
         &self,
         op: &'static str,
         terms: &[(f64, &Ciphertext<D>)],
         scale: f64,
     ) -> Result<Ciphertext<D>> {
-        let (_, widest) = terms.iter().max_by_key(|(_, a)| (a.parts.len(), a.batch())).expect("a sum has a term");
+        let exact = |scale: f64, a: &Ciphertext<D>| self.params.exact_scale(scale, a.level);
+        let weighted = |&(factor, value)| Weighted { factor, value, scale: exact(value.scale, value) };
+        let level = terms.first().map_or(scale.into(), |(_, a)| exact(scale, a));
+        self.weighted(op, &terms.iter().map(weighted).collect::<Vec<_>>(), level)
+    }
+
+    /// `Σ factor·value` at one scale, to which each constant brings its term. A missing third polynomial counts as zero.
+    ///
+    /// # Errors
+    /// As [`Self::add`] and [`Self::mul_scalar`].
+    ///
+    /// # Panics
+    /// If `terms` is empty.
+    pub(super) fn weighted(
+        &self,
+        op: &'static str,
+        terms: &[Weighted<'_, D>],
+        exact: Wide,
+    ) -> Result<Ciphertext<D>> {
+        let scale = exact.high;
+        let widest = terms.iter().map(|term| term.value).max_by_key(|a| (a.parts.len(), a.batch()));
+        let widest = widest.expect("a sum has a term");
         self.product_scale(op, scale, 1.0, widest.level)?;
         let mut constants = Vec::with_capacity(terms.len());
-        for (value, a) in terms {
+        for Weighted { factor, value: a, scale: own } in terms {
             pair_site(op, widest, a).same_level_and_packing()?;
             if a.batch() > widest.batch() {
                 return Err(ShapeError::Batch { op, left: widest.batch(), right: a.batch() }.into());
             }
-            valid_constant(*value, scale / a.scale)?;
-            let exact = self.params.exact_scale(scale, a.level).over(self.params.exact_scale(a.scale, a.level));
+            valid_constant(*factor, scale / a.scale)?;
             constants.push(match self.params.is_wide() {
-                true => self.rounded(*value, exact, a.level),
-                false => self.rounded(*value, (scale / a.scale).into(), a.level),
+                true => self.rounded(*factor, exact.over(*own), a.level),
+                false => self.rounded(*factor, (scale / a.scale).into(), a.level),
             });
         }
         let part = |i: usize| {
-            let with = terms.iter().zip(&constants).filter_map(|((_, a), c)| Some((a.parts.get(i)?, c.clone())));
+            let with = terms.iter().zip(&constants).filter_map(|(term, c)| Some((term.value.parts.get(i)?, c.clone())));
             let (polys, constants): (Vec<&D::Poly>, Vec<Vec<u64>>) = with.unzip();
             self.dev.linear_combination(&polys, &constants)
         };
         let parts = (0..widest.parts.len()).map(part).collect();
-        let scaled = terms.iter().map(|(value, a)| {
-            (a.estimate.scaled(*value, scale / a.scale), a.shadow.as_ref().map(|s| s.map(|z| z * *value)))
+        let scaled = terms.iter().map(|Weighted { factor, value: a, .. }| {
+            (a.estimate.scaled(*factor, scale / a.scale), a.shadow.as_ref().map(|s| s.map(|z| z * *factor)))
         });
         let sum = |(e, s): (Estimate, Option<Shadow>), (f, t): (Estimate, Option<Shadow>)| {
             (e.sum(f), shadow::zip(s.as_ref(), t.as_ref(), |x, y| x + y))
         };
         let (estimate, shadow) = scaled.reduce(sum).expect("a sum has a term");
-        let operands: Vec<&Ciphertext<D>> = terms.iter().map(|(_, a)| *a).collect();
-        Ok(self.report(op, &operands, With::Constants, Ciphertext { parts, scale, estimate, shadow, ..**widest }))
+        let operands: Vec<&Ciphertext<D>> = terms.iter().map(|term| term.value).collect();
+        Ok(self.report(op, &operands, With::Constants, Ciphertext { parts, scale, estimate, shadow, ..*widest }))
     }
 
     /// `a·b` as a ciphertext of three polynomials; the scale is the product of both scales.
@@ -422,11 +442,6 @@ impl<'a, D: Device> Evaluator<'a, D> {
         Ok(scale)
     }
 
-    /// The residues of a constant, rounded at a scale of a level, modulo its primes.
-    fn constant(&self, value: f64, scale: f64, level: usize) -> Vec<u64> {
-        self.rounded(value, self.params.exact_scale(scale, level), level)
-    }
-
     /// The residues of `value·scale`, rounded, modulo the primes of a level.
     fn rounded(&self, value: f64, scale: Wide, level: usize) -> Vec<u64> {
         let moduli = self.params.ring().moduli_of(self.params.basis(level));
@@ -440,6 +455,14 @@ impl<'a, D: Device> Evaluator<'a, D> {
         let (high, low) = (residue_of(whole), residue_of(rest));
         moduli.into_iter().map(|q| q.add(high(q), low(q))).collect()
     }
+}
+
+/// A term of a sum at one scale.
+pub(super) struct Weighted<'c, D: Device> {
+    pub(super) factor: f64,
+    pub(super) value: &'c Ciphertext<D>,
+    /// The value's, to more bits than f64 holds.
+    pub(super) scale: Wide,
 }
 
 /// Fails unless a constant can be rounded at a scale.

@@ -1,0 +1,103 @@
+//! The polynomials of a basis on a ciphertext, each computed where it is first used.
+
+use super::split::{Kind, factors};
+use crate::{
+    ckks::{Ciphertext, Evaluator, evaluator::Weighted},
+    error::Result,
+};
+use limbwise_device::Device;
+use limbwise_math::wide::Wide;
+use std::collections::BTreeMap;
+
+/// A ciphertext with its scale to more bits than f64 has. It need not be that of its level.
+pub(super) struct Scaled<D: Device> {
+    pub(super) value: Ciphertext<D>,
+    pub(super) scale: Wide,
+}
+
+impl<D: Device> Clone for Scaled<D> {
+    fn clone(&self) -> Self {
+        Self { value: self.value.clone(), scale: self.scale }
+    }
+}
+
+impl<D: Device> Scaled<D> {
+    pub(super) fn new(value: Ciphertext<D>, scale: Wide) -> Self {
+        Self { value: Ciphertext { scale: scale.high, ..value }, scale }
+    }
+
+    /// At a level that is not above its own; the scale stays.
+    pub(super) fn at(&self, eval: &Evaluator<'_, D>, level: usize) -> Result<Self> {
+        Ok(Self { value: eval.drop_level(&self.value, level)?, scale: self.scale })
+    }
+
+    /// With a factor in a sum.
+    pub(super) fn times(&self, factor: f64) -> Weighted<'_, D> {
+        Weighted { factor, value: &self.value, scale: self.scale }
+    }
+
+    /// `self·other` of three polynomials, at the lower of their levels.
+    pub(super) fn product(&self, eval: &Evaluator<'_, D>, other: &Self) -> Result<Self> {
+        let level = self.value.level.min(other.value.level);
+        let value = eval.multiply(&self.at(eval, level)?.value, &other.at(eval, level)?.value)?;
+        Ok(Self::new(value, self.scale * other.scale))
+    }
+
+    /// Of two polynomials, one level below.
+    pub(super) fn rescaled(&self, eval: &Evaluator<'_, D>) -> Result<Self> {
+        let scale = self.scale.over(eval.params().exact_dropped(self.value.level));
+        Ok(Self::new(eval.relinearize_rescaled(&self.value)?, scale))
+    }
+
+    /// `self + constant`.
+    pub(super) fn plus(self, eval: &Evaluator<'_, D>, constant: f64) -> Self {
+        let Self { value, scale } = self;
+        Self { value: eval.add_rounded(value, constant, scale), scale }
+    }
+}
+
+/// B_k of the argument, computed on first use.
+pub(super) struct Basis<'e, 'a, D: Device> {
+    pub(super) eval: &'e Evaluator<'a, D>,
+    kind: Kind,
+    polynomials: BTreeMap<usize, Scaled<D>>,
+    /// X^(N/2) where coefficients have imaginary parts.
+    pub(super) unit: Option<&'e D::Poly>,
+}
+
+impl<'e, 'a, D: Device> Basis<'e, 'a, D> {
+    pub(super) fn new(eval: &'e Evaluator<'a, D>, kind: Kind, first: Scaled<D>, unit: Option<&'e D::Poly>) -> Self {
+        Self { eval, kind, polynomials: BTreeMap::from([(1, first)]), unit }
+    }
+
+    /// ⌈log₂ k⌉ levels below the argument, at the scale that the products leave.
+    pub(super) fn get(&mut self, k: usize) -> Result<Scaled<D>> {
+        if let Some(known) = self.polynomials.get(&k) {
+            return Ok(known.clone());
+        }
+        let (eval, [a, b]) = (self.eval, factors(k));
+        let left = self.get(a)?;
+        let product = if a == b {
+            Scaled::new(eval.square(&left.value)?, left.scale * left.scale)
+        } else {
+            left.product(eval, &self.get(b)?)?
+        };
+        let made = match self.kind.mirrored(b) {
+            None => product.rescaled(eval)?,
+            Some(sign) if a == b => {
+                let twice = eval.add(&product.value, &product.value)?;
+                Scaled { value: twice, ..product }.rescaled(eval)?.plus(eval, -sign)
+            }
+            Some(sign) => {
+                // Subtracted at the scale of the product, before the division, it takes no level.
+                let less = self.get(a - b)?.at(eval, product.value.level)?;
+                let value = eval.weighted("chebyshev", &[product.times(2.0), less.times(-sign)], product.scale)?;
+                Scaled { value, scale: product.scale }.rescaled(eval)?
+            }
+        };
+        // The interval and the circle are mapped to themselves.
+        let made = Scaled { value: made.value.bounded_by(1.0), ..made };
+        self.polynomials.insert(k, made.clone());
+        Ok(made)
+    }
+}
