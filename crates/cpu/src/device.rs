@@ -584,6 +584,17 @@ impl Device for Cpu {
         self.fused_blind_rotate(test, exponents, key)
     }
 
+    fn tensor(
+        &self,
+        x: &[&CpuPoly],
+        y: &[&CpuPoly],
+        doublings: usize,
+        terms: &[&CpuPoly],
+        constants: &[Vec<u64>],
+    ) -> Vec<CpuPoly> {
+        self.fused_tensor(x, y, doublings, terms, constants)
+    }
+
     fn linear_combination(&self, x: &[&CpuPoly], constants: &[Vec<u64>]) -> CpuPoly {
         assert!(!x.is_empty() && x.len() == constants.len(), "constants for each term, at least one");
         let batch = x.iter().map(|x| x.shape.batch).max().unwrap_or(1);

@@ -8,7 +8,7 @@
 //!   of overflows; each thread has rows of its own beside that ([`Footprint::scratch_rows`]);
 //! - `key_switch_undivided`, `rotated_sums` where [`sums_in_parts`]: as `mod_up`; each thread uses the rows of a key switch;
 //! - `extend_limb`, `weighted_sums`: nothing; each thread has [`TOGETHER`] rows of its own for weights of one limb;
-//! - `linear_combination`: nothing;
+//! - `tensor`, `linear_combination`: nothing;
 //! - `matrix_product`: nothing; a task copies up to 1 MiB of its operands;
 //! - `blind_rotate`: nothing; each thread has accumulators, digits and tiles of its own.
 
@@ -109,6 +109,10 @@ impl Footprint for Fused {
     }
 
     fn weighted_sum(&self, _extended: &[usize]) -> Body {
+        Body::Own { beside: 0 }
+    }
+
+    fn tensor(&self) -> Body {
         Body::Own { beside: 0 }
     }
 

@@ -219,6 +219,15 @@ fn compare_sums(dev: &Cpu, sums: &Sums) {
     let constants: Vec<Vec<u64>> = (0..operands.len()).map(constant).collect();
     let combined = dev.linear_combination(&operands, &constants);
     same(dev, "linear_combination", &combined, &composites::linear_combination(dev, &operands, &constants));
+    if let [x0, x1, rest @ ..] = &operands[..] {
+        let terms = &rest[..rest.len() / 2 * 2];
+        for y in [&[*x1, *x0][..], &[]] {
+            let (doublings, constants) = (y.len() / 2, &constants[..terms.len() / 2]);
+            let fused = dev.tensor(&[x0, x1], y, doublings, terms, constants);
+            let default = composites::tensor(dev, &[x0, x1], y, doublings, terms, constants);
+            fused.iter().zip(&default).for_each(|(got, want)| same(dev, "tensor", got, want));
+        }
+    }
     for (_, _, limb) in weights.iter().flatten().filter(|(_, one_limb, _)| *one_limb) {
         let extended = dev.extend_limb(limb, shape.basis);
         same(dev, "extend_limb", &extended, &composites::extend_limb(dev, limb, shape.basis));

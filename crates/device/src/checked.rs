@@ -473,6 +473,26 @@ impl<D: Device> Device for Checked<D> {
         crate::composites::weighted_sums(self, x, sums)
     }
 
+    fn tensor(
+        &self,
+        x: &[&D::Poly],
+        y: &[&D::Poly],
+        doublings: usize,
+        terms: &[&D::Poly],
+        values: &[Vec<u64>],
+    ) -> Vec<D::Poly> {
+        let op = "tensor";
+        assert!(x.len() == 2 && [0, 2].contains(&y.len()), "{op}: a product of pairs, or the square of one");
+        assert!(terms.len() == 2 * values.len(), "{op}: constants for each of {} pairs", terms.len() / 2);
+        assert!(doublings <= 4, "{op}: at most four doublings");
+        in_domain(op, x[0].shape(), Domain::Eval);
+        let all = || x.iter().chain(y).chain(terms).map(|p| p.shape());
+        let widest = all().max_by_key(|shape| shape.batch).unwrap_or(x[0].shape());
+        all().for_each(|shape| elementwise(op, widest, shape));
+        values.iter().for_each(|values| constants(op, widest, values));
+        crate::composites::tensor(self, x, y, doublings, terms, values)
+    }
+
     fn linear_combination(&self, x: &[&D::Poly], values: &[Vec<u64>]) -> D::Poly {
         let op = "linear_combination";
         assert!(

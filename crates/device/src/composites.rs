@@ -232,6 +232,45 @@ pub fn linear_combination<D: Device + ?Sized>(dev: &D, x: &[&D::Poly], constants
     terms.fold(first, |sum, term| dev.add(&sum, &term))
 }
 
+/// The product of two ciphertexts before relinearization, or a square, and what is added to it.
+///
+/// Cost: 4 products per limb and word (3 for a square), one more for each polynomial that is added.
+/// Source: \[CKKS17\] §3.3.
+///
+/// # Panics
+/// Unless `x` is a pair, and `y` is one or empty.
+pub fn tensor<D: Device + ?Sized>(
+    dev: &D,
+    x: &[&D::Poly],
+    y: &[&D::Poly],
+    doublings: usize,
+    terms: &[&D::Poly],
+    constants: &[Vec<u64>],
+) -> Vec<D::Poly> {
+    let _region = dev.region(Region::Tensor, 0);
+    let mut parts = match (x, y) {
+        (&[x0, x1], &[y0, y1]) => {
+            let mut middle = dev.mul(x0, y1);
+            dev.mul_acc(&mut middle, x1, y0);
+            vec![dev.mul(x0, y0), middle, dev.mul(x1, y1)]
+        }
+        (&[x0, x1], &[]) => {
+            let cross = dev.mul(x0, x1);
+            vec![dev.mul(x0, x0), dev.add(&cross, &cross), dev.mul(x1, x1)]
+        }
+        _ => panic!("a product of pairs, not of {} and {} polynomials", x.len(), y.len()),
+    };
+    for _ in 0..doublings {
+        parts = parts.iter().map(|part| dev.add(part, part)).collect();
+    }
+    for (pair, constants) in terms.chunks(2).zip(constants) {
+        for (part, &term) in parts.iter_mut().zip(pair) {
+            *part = dev.add(part, &dev.scale_limbs(term.clone(), constants));
+        }
+    }
+    parts
+}
+
 /// `Σ_i w_ji·x_i` for each row j, as one linear combination a row.
 ///
 /// Cost: rows·columns·|basis|·N products per group. Source: \[BCHPS24\] (clear matrices on encrypted rows are integer

@@ -4,6 +4,7 @@
 //! that the host may lack is skipped, unless `LIMBWISE_REQUIRE` names it: then its absence fails.
 
 pub mod footprint;
+mod tensor;
 mod tfhe;
 mod undivided;
 
@@ -452,6 +453,7 @@ fn sums<D: HostRead>(dev: &D, ring: &Ring) {
         expect(dev, "weighted_sums", got, &two, &dev.download(want).expect("no fault"));
     }
     combinations(dev, ring);
+    tensor::tensors(dev, ring);
     products_of_matrices(dev, ring);
 }
 

@@ -162,6 +162,11 @@ pub trait Footprint: Debug + Send + Sync {
         Body::Default
     }
 
+    /// [`Device::tensor`](crate::Device::tensor).
+    fn tensor(&self) -> Body {
+        Body::Default
+    }
+
     /// [`Device::linear_combination`](crate::Device::linear_combination).
     fn linear_combination(&self) -> Body {
         Body::Default

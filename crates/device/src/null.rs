@@ -343,6 +343,23 @@ impl Device for Null {
         sums.iter().map(sum).collect()
     }
 
+    fn tensor(
+        &self,
+        x: &[&NullPoly],
+        y: &[&NullPoly],
+        doublings: usize,
+        terms: &[&NullPoly],
+        constants: &[Vec<u64>],
+    ) -> Vec<NullPoly> {
+        let Body::Own { beside } = self.footprint.tensor() else {
+            return composites::tensor(self, x, y, doublings, terms, constants);
+        };
+        let batch = x.iter().chain(y).chain(terms).map(|p| p.shape.batch).max().expect("a product has a factor");
+        let results = (0..3).map(|_| self.fresh(x[0].shape.with_batch(batch))).collect();
+        self.hold(&x[0].shape.ring, beside);
+        results
+    }
+
     fn linear_combination(&self, x: &[&NullPoly], constants: &[Vec<u64>]) -> NullPoly {
         let batch = x.iter().map(|x| x.shape.batch).max().expect("a combination has a term");
         let default = || composites::linear_combination(self, x, constants);

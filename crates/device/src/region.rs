@@ -55,6 +55,8 @@ regions! {
     ExtendLimb = "extend_limb",
     /// The composite [`Device::weighted_sums`](crate::Device::weighted_sums).
     WeightedSums = "weighted_sums",
+    /// The composite [`Device::tensor`](crate::Device::tensor).
+    Tensor = "tensor",
     /// The composite [`Device::linear_combination`](crate::Device::linear_combination).
     LinearCombination = "linear_combination",
     /// The composite [`Device::matrix_product`](crate::Device::matrix_product).

@@ -20,8 +20,8 @@ pub struct SumsShape {
     pub sums: usize,
 }
 
-/// Weighted sums with whole weights and with weights of one limb, nanoseconds for all sums, and a linear combination of
-/// the same operands. The limit reads operands and
+/// Weighted sums with whole weights and with weights of one limb, nanoseconds for all sums; a product of ciphertexts onto
+/// which one is added, and a linear combination, of the same operands. The limit reads operands and
 /// weights once and writes the results at the measured rate, or does the multiply-adds, whichever takes longer.
 ///
 /// # Errors
@@ -56,6 +56,13 @@ pub fn weighted_sums(isa: Isa, shape: SumsShape, threads: usize, rates: Rates) -
     let operands: Vec<&CpuPoly> = x.iter().collect();
     let constants = vec![vec![3; limbs]; babies];
     let combined = limit(&|m| vectors * 2 * limbs * (m.term * babies + m.sum), 2 * limbs * (babies + 1));
+    let [left, right, more] = [0, 1, 2].map(|from| {
+        let both = &x[from % babies];
+        [dev.split(both, 0, 1), dev.split(both, 1, 2)]
+    });
+    let (left, right, more) = (left.each_ref(), right.each_ref(), more.each_ref());
+    // Four products and two terms, in three sums; six operands and three results.
+    let tensor = limit(&|m| vectors * limbs * (6 * m.term + 3 * m.sum), 9 * limbs);
     let row = |op, limit_ns, f: &dyn Fn() -> Vec<CpuPoly>| Measurement {
         op,
         n: 1 << log_n,
@@ -71,6 +78,8 @@ pub fn weighted_sums(isa: Isa, shape: SumsShape, threads: usize, rates: Rates) -
         row("weighted_sums_default", full, &|| composites::weighted_sums(&dev, &x, &whole)),
         row("weighted_sums_one_limb", made, &|| dev.weighted_sums(&x, &one_limb)),
         row("weighted_sums_one_limb_default", made, &|| composites::weighted_sums(&dev, &x, &one_limb)),
+        row("tensor", tensor, &|| dev.tensor(&left, &right, 0, &more, &constants[..1])),
+        row("tensor_default", tensor, &|| composites::tensor(&dev, &left, &right, 0, &more, &constants[..1])),
         row("linear_combination", combined, &|| vec![dev.linear_combination(&operands, &constants)]),
         row("linear_combination_default", combined, &|| {
             vec![composites::linear_combination(&dev, &operands, &constants)]

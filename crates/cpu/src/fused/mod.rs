@@ -5,7 +5,7 @@
 //!
 //! Read in this order: [`prepare`] (limbs about to be converted), [`divide`] (`mod_down`, `rescale`), [`mod_up`],
 //! [`key_switch`] (and `gadget_product`), [`weighted`] (`weighted_sums`, `extend_limb`), [`rotated`] (`rotated_sums`),
-//! [`matrix`] (`matrix_product`), [`blind_rotate`].
+//! [`tensor`], [`matrix`] (`matrix_product`), [`blind_rotate`].
 //!
 //! Memory: beside its result a composite holds rows from the device's pool for the limbs it converts, as
 //! [`limbwise_device::null`] counts them, and rows private to a thread from a second pool ([`crate::Cpu::scratch`]).
@@ -17,4 +17,5 @@ mod matrix;
 mod mod_up;
 mod prepare;
 mod rotated;
+mod tensor;
 mod weighted;

@@ -78,6 +78,9 @@ fn composites_stay_within_their_budgets() {
     b.budget("key_switch_onto", 300 + 25 + 50 + 48, [490, 265], || drop(b.dev.key_switch_onto(&c, &key, onto, less)));
     let g = GaloisElement::rotation(1, LOG_N);
     b.budget("automorphism", 25 + 25, [150, 105], || drop(b.dev.automorphism(&c, g)));
+    let terms = [&b.some(chain), &b.some(chain)];
+    let (x, y, constants) = ([&c, &d], [&b.some(chain), &b.some(chain)], vec![vec![3; 25]]);
+    b.budget("tensor", 25 * (4 + 2 + 3), [140, 140], || drop(b.dev.tensor(&x, &y, 0, &terms, &constants)));
     let weights: Vec<CpuPoly> = (0..8).map(|_| b.some(b.ring.full())).collect();
     let babies: Vec<CpuPoly> = (0..8).map(|_| b.dev.stack(&[&wide, &b.some(b.ring.full())])).collect();
     let terms = |s: usize| (0..8).map(|i| (i, Weight::Values(&weights[(i + s) % 8]))).collect();

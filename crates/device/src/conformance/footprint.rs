@@ -41,7 +41,7 @@ pub enum Call {
     Rescale,
     /// `weighted_sums` with weights of values and of one limb.
     WeightedSums,
-    /// `linear_combination`, `extend_limb`, `matrix_product`.
+    /// `tensor`, `linear_combination`, `extend_limb`, `matrix_product`.
     Combination,
     /// A bootstrapping over one prime: key switch, modulus switch, blind rotation, extraction.
     Bootstrapping,
@@ -88,6 +88,9 @@ impl Call {
                 let x = [work.values(), work.values(), work.values()];
                 let constants = vec![vec![1; chain]; x.len()];
                 drop(dev.linear_combination(&x.each_ref(), &constants));
+                let pair = [&x[0], &x[1]];
+                drop(dev.tensor(&pair, &[&x[1], &x[2]], 1, &pair, &constants[..1]));
+                drop(dev.tensor(&pair, &[], 0, &[], &[]));
                 drop(dev.extend_limb(&work.limb(), ring.full()));
                 let columns = IntegerMatrix::new(3, sizes.batch, vec![1; 3 * sizes.batch]).expect("a matrix");
                 drop(dev.matrix_product(&x[0], &columns));
@@ -279,6 +282,10 @@ impl Footprint for RowsOnly {
 
     fn weighted_sum(&self, extended: &[usize]) -> Body {
         self.0.weighted_sum(extended)
+    }
+
+    fn tensor(&self) -> Body {
+        self.0.tensor()
     }
 
     fn linear_combination(&self) -> Body {

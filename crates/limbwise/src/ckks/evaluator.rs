@@ -284,43 +284,88 @@ impl<'a, D: Device> Evaluator<'a, D> {
     ///
     /// # Panics
     /// If `terms` is empty.
-    pub(super) fn weighted(
-        &self,
-        op: &'static str,
-        terms: &[Weighted<'_, D>],
-        exact: Wide,
-    ) -> Result<Ciphertext<D>> {
+    pub(super) fn weighted(&self, op: &'static str, terms: &[Weighted<'_, D>], exact: Wide) -> Result<Ciphertext<D>> {
         let scale = exact.high;
         let widest = terms.iter().map(|term| term.value).max_by_key(|a| (a.parts.len(), a.batch()));
         let widest = widest.expect("a sum has a term");
         self.product_scale(op, scale, 1.0, widest.level)?;
-        let mut constants = Vec::with_capacity(terms.len());
-        for Weighted { factor, value: a, scale: own } in terms {
-            pair_site(op, widest, a).same_level_and_packing()?;
-            if a.batch() > widest.batch() {
-                return Err(ShapeError::Batch { op, left: widest.batch(), right: a.batch() }.into());
-            }
-            valid_constant(*factor, scale / a.scale)?;
-            constants.push(match self.params.is_wide() {
-                true => self.rounded(*factor, exact.over(*own), a.level),
-                false => self.rounded(*factor, (scale / a.scale).into(), a.level),
-            });
-        }
+        let constants = self.constants_of(op, widest, terms, exact)?;
         let part = |i: usize| {
             let with = terms.iter().zip(&constants).filter_map(|(term, c)| Some((term.value.parts.get(i)?, c.clone())));
             let (polys, constants): (Vec<&D::Poly>, Vec<Vec<u64>>) = with.unzip();
             self.dev.linear_combination(&polys, &constants)
         };
         let parts = (0..widest.parts.len()).map(part).collect();
-        let scaled = terms.iter().map(|Weighted { factor, value: a, .. }| {
-            (a.estimate.scaled(*factor, scale / a.scale), a.shadow.as_ref().map(|s| s.map(|z| z * *factor)))
-        });
-        let sum = |(e, s): (Estimate, Option<Shadow>), (f, t): (Estimate, Option<Shadow>)| {
-            (e.sum(f), shadow::zip(s.as_ref(), t.as_ref(), |x, y| x + y))
-        };
-        let (estimate, shadow) = scaled.reduce(sum).expect("a sum has a term");
+        let mut sums = terms.iter().map(|term| term.expected(scale));
+        let first = sums.next().expect("a sum has a term");
+        let Expected { estimate, shadow } = sums.fold(first, Expected::plus);
         let operands: Vec<&Ciphertext<D>> = terms.iter().map(|term| term.value).collect();
         Ok(self.report(op, &operands, With::Constants, Ciphertext { parts, scale, estimate, shadow, ..*widest }))
+    }
+
+    /// `a·b + Σ factor·value` of three polynomials at the scale of the product, which is doubled if `doubled`; without `b`
+    /// the square of a. In one pass over the operands.
+    ///
+    /// # Errors
+    /// As [`Self::multiply`] and [`Self::weighted`].
+    pub(super) fn multiply_onto(
+        &self,
+        (a, b): (&Ciphertext<D>, Option<&Ciphertext<D>>),
+        doubled: bool,
+        terms: &[Weighted<'_, D>],
+        exact: Wide,
+    ) -> Result<Ciphertext<D>> {
+        let (op, other) = (if b.is_some() { "multiply" } else { "square" }, b.unwrap_or(a));
+        pair_site(op, a, other).same_level_and_packing()?;
+        let ((a0, a1), (b0, b1)) = (linear(op, a)?, linear(op, other)?);
+        let scale = self.product_scale(op, a.scale, other.scale, a.level)?;
+        let widest = if a.batch() < other.batch() { other } else { a };
+        let constants = self.constants_of(op, widest, terms, exact)?;
+        let pairs = terms.iter().map(|term| linear(op, term.value)).collect::<Result<Vec<_>>>()?;
+        let added: Vec<&D::Poly> = pairs.into_iter().flat_map(|(c0, c1)| [c0, c1]).collect();
+        let parts = {
+            let _region = self.dev.region(op, 0);
+            let factor: &[&D::Poly] = if b.is_some() { &[b0, b1] } else { &[] };
+            self.dev.tensor(&[a0, a1], factor, usize::from(doubled), &added, &constants)
+        };
+        let size = if doubled { 2.0 } else { 1.0 };
+        let product = match b {
+            Some(b) => Expected {
+                estimate: a.estimate.product(b.estimate),
+                shadow: shadow::zip(a.shadow.as_ref(), b.shadow.as_ref(), |x, y| x * y * size),
+            },
+            None => {
+                Expected { estimate: a.estimate.squared(), shadow: a.shadow.as_ref().map(|s| s.map(|z| z * z * size)) }
+            }
+        };
+        let product = Expected { estimate: product.estimate.scaled(size, 1.0), ..product };
+        let sums = terms.iter().map(|term| term.expected(scale));
+        let Expected { estimate, shadow } = sums.fold(product, Expected::plus);
+        let operands: Vec<&Ciphertext<D>> =
+            [a].into_iter().chain(b).chain(terms.iter().map(|term| term.value)).collect();
+        Ok(self.report(op, &operands, With::Constants, Ciphertext { parts, scale, estimate, shadow, ..*widest }))
+    }
+
+    /// The constants that bring terms to a scale.
+    fn constants_of(
+        &self,
+        op: &'static str,
+        widest: &Ciphertext<D>,
+        terms: &[Weighted<'_, D>],
+        exact: Wide,
+    ) -> Result<Vec<Vec<u64>>> {
+        let constants = |&Weighted { factor, value: a, scale: own }: &Weighted<'_, D>| {
+            pair_site(op, widest, a).same_level_and_packing()?;
+            if a.batch() > widest.batch() {
+                return Err(ShapeError::Batch { op, left: widest.batch(), right: a.batch() }.into());
+            }
+            valid_constant(factor, exact.high / a.scale)?;
+            Ok(match self.params.is_wide() {
+                true => self.rounded(factor, exact.over(own), a.level),
+                false => self.rounded(factor, (exact.high / a.scale).into(), a.level),
+            })
+        };
+        terms.iter().map(constants).collect()
     }
 
     /// `a·b` as a ciphertext of three polynomials; the scale is the product of both scales.
@@ -463,6 +508,30 @@ pub(super) struct Weighted<'c, D: Device> {
     pub(super) value: &'c Ciphertext<D>,
     /// The value's, to more bits than f64 holds.
     pub(super) scale: Wide,
+}
+
+impl<D: Device> Weighted<'_, D> {
+    /// Of the term at a scale.
+    fn expected(&self, scale: f64) -> Expected {
+        let Self { factor, value, .. } = *self;
+        Expected {
+            estimate: value.estimate.scaled(factor, scale / value.scale),
+            shadow: value.shadow.as_ref().map(|s| s.map(|z| z * factor)),
+        }
+    }
+}
+
+/// What is expected of a value.
+struct Expected {
+    estimate: Estimate,
+    shadow: Option<Shadow>,
+}
+
+impl Expected {
+    fn plus(self, other: Self) -> Self {
+        let shadow = shadow::zip(self.shadow.as_ref(), other.shadow.as_ref(), |x, y| x + y);
+        Self { estimate: self.estimate.sum(other.estimate), shadow }
+    }
 }
 
 /// Fails unless a constant can be rounded at a scale.

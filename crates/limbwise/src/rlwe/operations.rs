@@ -85,9 +85,7 @@ pub(crate) fn times<D: Device>(dev: &D, x: D::Poly, t: Modulus) -> D::Poly {
 /// Cost: 4 products per limb.
 pub fn product<D: Device>(dev: &D, [a0, a1]: [&D::Poly; 2], [b0, b1]: [&D::Poly; 2]) -> Vec<D::Poly> {
     let _region = dev.region("multiply", 0);
-    let mut middle = dev.mul(a0, b1);
-    dev.mul_acc(&mut middle, a1, b0);
-    vec![dev.mul(a0, b0), middle, dev.mul(a1, b1)]
+    dev.tensor(&[a0, a1], &[b0, b1], 0, &[], &[])
 }
 
 /// Messages of two encrypted matrices, a message an entry.
@@ -155,8 +153,7 @@ pub fn matrix_product<D: Device>(
 /// `(a0 + a1·s)²`, with one product fewer.
 pub fn square<D: Device>(dev: &D, [a0, a1]: [&D::Poly; 2]) -> Vec<D::Poly> {
     let _region = dev.region("square", 0);
-    let cross = dev.mul(a0, a1);
-    vec![dev.mul(a0, a0), dev.add(&cross, &cross), dev.mul(a1, a1)]
+    dev.tensor(&[a0, a1], &[], 0, &[], &[])
 }
 
 /// The level of an operand and the level of its result, which is at most as high.

@@ -58,6 +58,7 @@ enum Probe {
     KeySwitchOnto,
     KeySwitchUndivided,
     RotatedSums,
+    Tensor,
     ExtendLimb,
     WeightedSums,
     ExtendedWeights,
@@ -66,7 +67,7 @@ enum Probe {
 }
 
 impl Probe {
-    const ALL: [Self; 23] = [
+    const ALL: [Self; 24] = [
         Self::Transform,
         Self::Mul,
         Self::MulAcc,
@@ -85,6 +86,7 @@ impl Probe {
         Self::KeySwitchOnto,
         Self::KeySwitchUndivided,
         Self::RotatedSums,
+        Self::Tensor,
         Self::ExtendLimb,
         Self::WeightedSums,
         Self::ExtendedWeights,
@@ -113,6 +115,7 @@ impl Probe {
             Self::KeySwitchOnto => "key_switch_onto",
             Self::KeySwitchUndivided => "key_switch_undivided",
             Self::RotatedSums => "rotated_sums",
+            Self::Tensor => "tensor",
             Self::ExtendLimb => "extend_limb",
             Self::WeightedSums => "weighted_sums",
             Self::ExtendedWeights => "extended_weights",
@@ -277,6 +280,15 @@ impl Probe {
                 Box::new(move || drop(dev.extend_limb(x.next(), full)))
             }
             Self::WeightedSums | Self::ExtendedWeights => self.sums(bench),
+            Self::Tensor => {
+                // A product of two pairs, onto which one pair is added.
+                let mut x = bench.sets(6, || bench.many(6, full));
+                let constants = vec![vec![3 << 20; full.len()]];
+                Box::new(move || {
+                    let all: Vec<&D::Poly> = x.next().iter().collect();
+                    drop(dev.tensor(&all[..2], &all[2..4], 0, &all[4..], &constants));
+                })
+            }
             Self::LinearCombination => {
                 let mut x = bench.sets(TERMS, || bench.many(TERMS, full));
                 let constants: Vec<Vec<u64>> = (1..=TERMS as u64).map(|c| vec![c << 20; full.len()]).collect();

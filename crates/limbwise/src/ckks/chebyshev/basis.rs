@@ -36,11 +36,22 @@ impl<D: Device> Scaled<D> {
         Weighted { factor, value: &self.value, scale: self.scale }
     }
 
-    /// `self·other` of three polynomials, at the lower of their levels.
-    pub(super) fn product(&self, eval: &Evaluator<'_, D>, other: &Self) -> Result<Self> {
-        let level = self.value.level.min(other.value.level);
-        let value = eval.multiply(&self.at(eval, level)?.value, &other.at(eval, level)?.value)?;
-        Ok(Self::new(value, self.scale * other.scale))
+    /// `self·other + Σ factor·term` of three polynomials, at the lower of both levels; without `other` the square. The
+    /// product is doubled if so asked.
+    pub(super) fn product(
+        &self,
+        eval: &Evaluator<'_, D>,
+        other: Option<&Self>,
+        (doubled, terms): (bool, &[(f64, Self)]),
+    ) -> Result<Self> {
+        let level = other.map_or(self.value.level, |other| self.value.level.min(other.value.level));
+        let (left, right) = (self.at(eval, level)?, other.map(|other| other.at(eval, level)).transpose()?);
+        let scale = self.scale * right.as_ref().map_or(self.scale, |right| right.scale);
+        let terms =
+            terms.iter().map(|(factor, term)| Ok((*factor, term.at(eval, level)?))).collect::<Result<Vec<_>>>()?;
+        let weighted: Vec<Weighted<'_, D>> = terms.iter().map(|(factor, term)| term.times(*factor)).collect();
+        let factors = (&left.value, right.as_ref().map(|right| &right.value));
+        Ok(Self::new(eval.multiply_onto(factors, doubled, &weighted, scale)?, scale))
     }
 
     /// Of two polynomials, one level below.
@@ -52,6 +63,9 @@ impl<D: Device> Scaled<D> {
     /// `self + constant`.
     pub(super) fn plus(self, eval: &Evaluator<'_, D>, constant: f64) -> Self {
         let Self { value, scale } = self;
+        if constant == 0.0 {
+            return Self { value, scale };
+        }
         Self { value: eval.add_rounded(value, constant, scale), scale }
     }
 }
@@ -77,23 +91,12 @@ impl<'e, 'a, D: Device> Basis<'e, 'a, D> {
         }
         let (eval, [a, b]) = (self.eval, factors(k));
         let left = self.get(a)?;
-        let product = if a == b {
-            Scaled::new(eval.square(&left.value)?, left.scale * left.scale)
-        } else {
-            left.product(eval, &self.get(b)?)?
-        };
+        let right = if a == b { None } else { Some(self.get(b)?) };
         let made = match self.kind.mirrored(b) {
-            None => product.rescaled(eval)?,
-            Some(sign) if a == b => {
-                let twice = eval.add(&product.value, &product.value)?;
-                Scaled { value: twice, ..product }.rescaled(eval)?.plus(eval, -sign)
-            }
-            Some(sign) => {
-                // Subtracted at the scale of the product, before the division, it takes no level.
-                let less = self.get(a - b)?.at(eval, product.value.level)?;
-                let value = eval.weighted("chebyshev", &[product.times(2.0), less.times(-sign)], product.scale)?;
-                Scaled { value, scale: product.scale }.rescaled(eval)?
-            }
+            None => left.product(eval, right.as_ref(), (false, &[]))?.rescaled(eval)?,
+            Some(sign) if a == b => left.product(eval, None, (true, &[]))?.rescaled(eval)?.plus(eval, -sign),
+            // Subtracted at the scale of the product, before the division, it takes no level.
+            Some(sign) => left.product(eval, right.as_ref(), (true, &[(-sign, self.get(a - b)?)]))?.rescaled(eval)?,
         };
         // The interval and the circle are mapped to themselves.
         let made = Scaled { value: made.value.bounded_by(1.0), ..made };

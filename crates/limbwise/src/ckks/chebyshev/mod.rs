@@ -110,7 +110,7 @@ impl<D: Device> Auto<'_, D> {
         let mut basis = Basis::new(eval, kind, Scaled::new(first, scale), unit);
         let settled = params.exact_scale(params.scale(level), level);
         let part = Part::of(kind, coefficients, below);
-        Ok(evaluate(&mut basis, &part, level, settled * settled)?.value)
+        Ok(evaluate(&mut basis, &part, (level, settled * settled))?.value)
     }
 
     /// Evaluates a series on its interval. Mapping the argument to [−1, 1] costs one level unless it is that interval.
@@ -128,67 +128,54 @@ impl<D: Device> Auto<'_, D> {
 }
 
 /// A part of a series at a level and a scale; of three polynomials where it is a product.
-fn evaluate<D: Device>(
-    basis: &mut Basis<'_, '_, D>,
-    part: &Part,
-    level: usize,
-    scale: Wide,
-) -> Result<Scaled<D>> {
+fn evaluate<D: Device>(basis: &mut Basis<'_, '_, D>, part: &Part, (level, scale): (usize, Wide)) -> Result<Scaled<D>> {
     let (high, by, low) = match part {
-        Part::Sum(p) => return sum(basis, p, None, (level, scale)),
+        Part::Sum(p) => return sum(basis, p, (level, scale)),
         Part::Product { high, by, low } => (high, basis.get(*by)?, low),
     };
     let eval = basis.eval;
     let wanted = scale.over(by.scale);
-    let high = evaluate(basis, high, level + 1, wanted * eval.params().exact_dropped(level + 1))?;
+    let high = evaluate(basis, high, (level + 1, wanted * eval.params().exact_dropped(level + 1)))?;
     let high = Scaled::new(high.rescaled(eval)?.value, wanted);
-    let product = Scaled::new(high.product(eval, &by)?.value, scale);
+    let product = |terms: &[(f64, Scaled<D>)]| -> Result<Scaled<D>> {
+        Ok(Scaled::new(high.product(eval, Some(&by), (false, terms))?.value, scale))
+    };
     match &**low {
-        Part::Sum(p) => sum(basis, p, Some(product), (level, scale)),
+        Part::Sum(p) => Ok(product(&terms_of(basis, p, (level, scale))?)?.plus(eval, p[0].re)),
         low => {
-            let low = evaluate(basis, low, level, scale)?;
-            Ok(Scaled::new(eval.add(&product.value, &low.value)?, scale))
+            let low = evaluate(basis, low, (level, scale))?;
+            Ok(Scaled::new(eval.add(&product(&[])?.value, &low.value)?, scale))
         }
     }
 }
 
-/// `more + Σ p_k·B_k` at a level and a scale. Only exact zeros are omitted: the smallest coefficients still count.
-fn sum<D: Device>(
+/// `Σ p_k·B_k` at a level and a scale.
+fn sum<D: Device>(basis: &mut Basis<'_, '_, D>, p: &[Complex64], at: (usize, Wide)) -> Result<Scaled<D>> {
+    let (eval, (level, scale)) = (basis.eval, at);
+    let mut terms = terms_of(basis, p, at)?;
+    if terms.is_empty() {
+        terms.push((0.0, basis.get(1)?.at(eval, level)?));
+    }
+    let weighted: Vec<Weighted<'_, D>> = terms.iter().map(|(factor, term)| term.times(*factor)).collect();
+    Ok(Scaled::new(eval.weighted("chebyshev", &weighted, scale)?, scale).plus(eval, p[0].re))
+}
+
+/// The terms of `Σ p_k·B_k` at a level, but for the real constant. Only exact zeros are omitted: the smallest coefficients
+/// still count.
+fn terms_of<D: Device>(
     basis: &mut Basis<'_, '_, D>,
     p: &[Complex64],
-    more: Option<Scaled<D>>,
-    (level, scale): (usize, Wide),
-) -> Result<Scaled<D>> {
-    let (real, imaginary): (Vec<f64>, Vec<f64>) = p.iter().map(|c| (c.re, c.im)).unzip();
-    let mut terms: Vec<(f64, Scaled<D>)> = more.into_iter().map(|more| (1.0, more)).collect();
-    if let Some(unit) = basis.unit.filter(|_| imaginary.iter().any(|&c| c != 0.0)) {
-        let turned = real_sum(basis, &imaginary, Vec::new(), (level, scale))?;
-        terms.push((1.0, Scaled { value: basis.eval.times_unit(&turned.value, unit), scale }));
+    at: (usize, Wide),
+) -> Result<Vec<(f64, Scaled<D>)>> {
+    let (eval, (level, scale)) = (basis.eval, at);
+    let mut terms = Vec::new();
+    if let Some(unit) = basis.unit.filter(|_| p.iter().any(|c| c.im != 0.0)) {
+        let imaginary: Vec<Complex64> = p.iter().map(|c| c.im.into()).collect();
+        let turned = eval.times_unit(&sum(basis, &imaginary, at)?.value, unit);
+        terms.push((1.0, Scaled::new(turned, scale)));
     }
-    real_sum(basis, &real, terms, (level, scale))
-}
-
-/// The same for real coefficients, onto terms that have the level and the scale.
-fn real_sum<D: Device>(
-    basis: &mut Basis<'_, '_, D>,
-    p: &[f64],
-    mut terms: Vec<(f64, Scaled<D>)>,
-    (level, scale): (usize, Wide),
-) -> Result<Scaled<D>> {
-    let eval = basis.eval;
-    for k in (1..p.len()).filter(|&k| p[k] != 0.0) {
-        terms.push((p[k], basis.get(k)?.at(eval, level)?));
+    for (k, c) in p.iter().enumerate().skip(1).filter(|(_, c)| c.re != 0.0) {
+        terms.push((c.re, basis.get(k)?.at(eval, level)?));
     }
-    let sum = match terms.len() {
-        1 if terms[0].1.scale == scale && terms[0].0 == 1.0 => terms.remove(0).1,
-        0 => {
-            let first = basis.get(1)?.at(eval, level)?;
-            Scaled { value: eval.weighted("chebyshev", &[first.times(0.0)], scale)?, scale }
-        }
-        _ => {
-            let weighted: Vec<Weighted<'_, D>> = terms.iter().map(|(factor, term)| term.times(*factor)).collect();
-            Scaled { value: eval.weighted("chebyshev", &weighted, scale)?, scale }
-        }
-    };
-    Ok(if p[0] == 0.0 { sum } else { sum.plus(eval, p[0]) })
+    Ok(terms)
 }

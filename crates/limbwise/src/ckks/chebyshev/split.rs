@@ -161,9 +161,7 @@ mod tests {
     fn value(kind: Kind, part: &Part, x: Complex64) -> Complex64 {
         match part {
             Part::Sum(p) => p.iter().enumerate().map(|(k, c)| c * basis(kind, k, x)).sum(),
-            Part::Product { high, by, low } => {
-                value(kind, high, x) * basis(kind, *by, x) + value(kind, low, x)
-            }
+            Part::Product { high, by, low } => value(kind, high, x) * basis(kind, *by, x) + value(kind, low, x),
         }
     }
 

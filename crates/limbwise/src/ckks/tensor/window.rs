@@ -147,14 +147,30 @@ impl Window {
         read.into_iter().for_each(|pixel| tell(channel + pixel, 1.0 / count as f64));
     }
 
-    /// Where the windows of some places begin: row and column of the image, with wrapping where padding comes before it.
-    fn corners(&self, places: std::ops::Range<usize>) -> [[usize; 2]; PLACES] {
-        let mut corners = [[0; 2]; PLACES];
-        for (corner, place) in corners.iter_mut().zip(places) {
-            let at = [place / self.result[1], place % self.result[1]];
-            *corner = from_fn(|side| (at[side] * self.strides[side]).wrapping_sub(self.pads[side]));
+    /// What one tap of some places reads of a channel, row by row of the result: zeros where padding is.
+    fn read(&self, plane: &[f64], tap: usize, places: std::ops::Range<usize>, to: &mut [f64; PLACES]) {
+        let &Self { image: [height, width], kernel, strides, pads, dilations, result, .. } = self;
+        let [down, across] = [tap / kernel[1] * dilations[0], tap % kernel[1] * dilations[1]];
+        to.fill(0.0);
+        let mut place = places.start;
+        while place < places.end {
+            let [row, column] = [place / result[1], place % result[1]];
+            let count = (result[1] - column).min(places.end - place);
+            let to = &mut to[place - places.start..][..count];
+            place += count;
+            // Wraps where padding comes before the image.
+            let y = (row * strides[0] + down).wrapping_sub(pads[0]);
+            let Some(source) = plane.chunks_exact(width).nth(y).filter(|_| y < height) else { continue };
+            let x = |k: usize| ((column + k) * strides[1] + across).wrapping_sub(pads[1]);
+            if strides[1] == 1 {
+                let before = pads[1].saturating_sub(column + across).min(count);
+                let from = (x(before)).min(width);
+                let some = (width - from).min(count - before);
+                to[before..before + some].copy_from_slice(&source[from..from + some]);
+            } else {
+                (0..count).zip(to).for_each(|(k, to)| *to = source.get(x(k)).copied().unwrap_or(0.0));
+            }
         }
-        corners
     }
 
     /// A convolution in the clear: a network's ranges are measured on hundreds of images, with thousands of millions of
@@ -165,7 +181,7 @@ impl Window {
     /// If weights or image are shorter than the sizes say, or channels do not fall into groups.
     #[must_use]
     pub fn apply(&self, weights: &[f64], x: &[f64]) -> Vec<f64> {
-        let &Self { channels, groups, image: [height, width], kernel, dilations, result, .. } = self;
+        let &Self { channels, groups, image: [height, width], kernel, result, .. } = self;
         let (image, places, taps) = (height * width, result[0] * result[1], kernel[0] * kernel[1]);
         let [each, filters] = channels.map(|count| count / groups);
         let mut all = vec![0.0; channels[1] * places];
@@ -175,16 +191,10 @@ impl Window {
             let planes = &x[group * each * image..][..each * image];
             for first in (0..places).step_by(PLACES) {
                 let some = first..places.min(first + PLACES);
-                let corners = self.corners(some.clone());
                 for begin in (0..each * taps).step_by(READ) {
                     let read = &mut read[..READ.min(each * taps - begin)];
                     for (x, at) in read.iter_mut().zip(begin..) {
-                        let (plane, tap) = (&planes[at / taps * image..][..image], at % taps);
-                        let [down, across] = [tap / kernel[1] * dilations[0], tap % kernel[1] * dilations[1]];
-                        *x = corners.map(|[y, x]| {
-                            let (y, x) = (y.wrapping_add(down), x.wrapping_add(across));
-                            if y < height && x < width { plane[y * width + x] } else { 0.0 }
-                        });
+                        self.read(&planes[at / taps * image..][..image], at % taps, some.clone(), x);
                     }
                     for filter in (0..filters).step_by(FILTERS) {
                         let count = FILTERS.min(filters - filter);

@@ -1,8 +1,9 @@
 //! Which bytes come from memory, and not from a cache: by how much was touched since they were touched last.
 //!
 //! One cache is modelled, the last. A value is there as long as no more than the cache's size was touched after it; room
-//! for a result is that of the value freed last, as devices reuse buffers, and is new where none is free. What sums of
-//! rotations make for themselves never leaves the caches: they make it part by part ([`Region::RotatedSums`]).
+//! for a result is that of the value freed last, as devices reuse buffers, and is new where none is free. What products and
+//! sums of rotations make for themselves never leaves the caches: they make it part by part ([`Region::Tensor`],
+//! [`Region::RotatedSums`]).
 
 use limbwise_graph::{Graph, NodeId, Op, Region};
 
@@ -69,12 +70,12 @@ impl Cache<'_> {
     }
 }
 
-/// For each region, the sums of rotations that it belongs to, if any.
-fn sums_of_rotations(graph: &Graph) -> Vec<Option<usize>> {
+/// For each region, the composite made part by part that it belongs to, if any.
+fn made_in_parts(graph: &Graph) -> Vec<Option<usize>> {
     let mut all: Vec<Option<usize>> = Vec::with_capacity(graph.regions().len());
     for (at, region) in graph.regions().iter().enumerate() {
         let outer = all.get(region.parent.index()).copied().flatten();
-        all.push(outer.or_else(|| region.is(Region::RotatedSums).then_some(at)));
+        all.push(outer.or_else(|| (region.is(Region::RotatedSums) || region.is(Region::Tensor)).then_some(at)));
     }
     all
 }
@@ -103,8 +104,8 @@ pub(super) fn beyond(graph: &Graph, capacity: u64) -> Vec<[u64; 2]> {
     }
     let mut cache = Cache { graph, capacity, clock: 0, last: vec![None; count], free: Vec::new() };
     let mut beyond = vec![[0; 2]; count];
-    let sums = sums_of_rotations(graph);
-    let within = |id: NodeId| sums[graph.node(id).region().index()];
+    let composites = made_in_parts(graph);
+    let within = |id: NodeId| composites[graph.node(id).region().index()];
     let fleeting = |id: NodeId| {
         let freed = graph.node(id).freed_before().filter(|freed| freed.index() < count);
         within(id).is_some() && freed.and_then(within) == within(id)

@@ -1,0 +1,117 @@
+//! `tensor`: every operand is read once and every result written once, a tile at a time in the L1 cache.
+
+use crate::{
+    device::{Cpu, CpuPoly, new_lines},
+    kernels::LimbKernels,
+    layout::Line,
+};
+
+/// Lines of a tile: four factors, three results and a product fit the L1 cache.
+const TILE: usize = 48;
+
+/// A limb of all operands.
+struct Limb<'a> {
+    kernels: &'a dyn LimbKernels,
+    x: [&'a [Line]; 2],
+    /// The same slices as x for a square.
+    y: [&'a [Line]; 2],
+    square: bool,
+    /// 2^doublings.
+    factor: u64,
+    /// Of the first two results: what is added, with its constant.
+    terms: [Vec<(&'a [Line], u64)>; 2],
+}
+
+impl Limb<'_> {
+    /// The lines `from … to` of the results.
+    fn tile(&self, out: [&mut [Line]; 3], (from, to): (usize, usize)) {
+        let kernels = self.kernels;
+        let [x, y] = [self.x, self.y].map(|pair| pair.map(|limb| &limb[from..to]));
+        let [first, middle, last] = out;
+        let mut space = [Line::default(); TILE];
+        let product = &mut space[..to - from];
+        let plain = self.factor == 1;
+        let mut put = |out: &mut [Line], of: &dyn Fn(&mut [Line]), terms: &[(&[Line], u64)]| {
+            if plain && terms.is_empty() {
+                return of(out);
+            }
+            of(product);
+            let mut all: Vec<(&[Line], u64)> = Vec::with_capacity(terms.len() + 1);
+            all.push((product, self.factor));
+            all.extend(terms.iter().map(|&(term, c)| (&term[from..to], c)));
+            kernels.combination(out, &all);
+        };
+        put(first, &|out| kernels.mul(out, x[0], y[0]), &self.terms[0]);
+        put(
+            middle,
+            &|out| {
+                kernels.mul(out, x[0], y[1]);
+                // Of a square both are the same product.
+                if self.square { kernels.scale(out, 2) } else { kernels.mul_acc(out, x[1], y[0]) }
+            },
+            &self.terms[1],
+        );
+        put(last, &|out| kernels.mul(out, x[1], y[1]), &[]);
+    }
+
+    /// Asks for the lines of a tile that comes next.
+    fn ask_for(&self, from: usize) {
+        let others: &[&[Line]] = if self.square { &[] } else { &self.y };
+        let terms = self.terms.iter().flatten().map(|(term, _)| term);
+        for limb in self.x.iter().chain(others).chain(terms) {
+            let to = (from + TILE).min(limb.len());
+            if from < to {
+                self.kernels.ask_for(&limb[from..to]);
+            }
+        }
+    }
+}
+
+impl Cpu {
+    /// [`limbwise_device::composites::tensor`].
+    pub(crate) fn fused_tensor(
+        &self,
+        x: &[&CpuPoly],
+        y: &[&CpuPoly],
+        doublings: usize,
+        terms: &[&CpuPoly],
+        constants: &[Vec<u64>],
+    ) -> Vec<CpuPoly> {
+        let batch = x.iter().chain(y).chain(terms).map(|p| p.shape.batch).max().unwrap_or(1);
+        let tables = self.tables(&x[0].shape.ring);
+        let limbs = tables.limbs(x[0].shape.basis);
+        let shape = x[0].shape.with_batch(batch);
+        let mut results: Vec<CpuPoly> = (0..3).map(|_| self.unwritten(shape.clone())).collect();
+        let rows = results.iter_mut().map(|poly| poly.rows.iter_mut().map(new_lines));
+        let [mut first, mut middle, mut last] =
+            <[_; 3]>::try_from(rows.collect::<Vec<_>>()).ok().expect("three results");
+        let items: Vec<[&mut [Line]; 3]> =
+            (0..shape.rows()).filter_map(|_| Some([first.next()?, middle.next()?, last.next()?])).collect();
+        let pair = |p: &'_ [&CpuPoly], i: usize| -> [usize; 2] { [i % p[0].rows.len(), i % p[1].rows.len()] };
+        let factors = if y.is_empty() { x } else { y };
+        self.each(4 * shape.rows() * shape.ring.n(), items, |i, out| {
+            let limb = i % limbs.len();
+            let [[x0, x1], [y0, y1]] = [pair(x, i), pair(factors, i)];
+            let of = |half: usize| {
+                let halves = terms.iter().skip(half).step_by(2).zip(constants);
+                halves.map(|(term, c)| (term.rows[i % term.rows.len()].lines(), c[limb])).collect()
+            };
+            let all = Limb {
+                kernels: limbs[limb],
+                x: [x[0].rows[x0].lines(), x[1].rows[x1].lines()],
+                y: [factors[0].rows[y0].lines(), factors[1].rows[y1].lines()],
+                square: y.is_empty(),
+                factor: 1 << doublings,
+                terms: [of(0), of(1)],
+            };
+            let [first, middle, last] = out.map(|row| row.chunks_mut(TILE));
+            for (at, ((first, middle), last)) in first.zip(middle).zip(last).enumerate() {
+                let from = at * TILE;
+                all.ask_for(from + TILE);
+                let to = from + first.len();
+                all.tile([first, middle, last], (from, to));
+            }
+        });
+        results
+    }
+}
