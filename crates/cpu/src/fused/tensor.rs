@@ -5,9 +5,10 @@ use crate::{
     kernels::LimbKernels,
     layout::Line,
 };
+use std::ops::Range;
 
 /// Lines of a tile: four factors, three results and a product fit the L1 cache.
-const TILE: usize = 48;
+const TILE: usize = 24;
 
 /// A limb of all operands.
 struct Limb<'a> {
@@ -23,13 +24,13 @@ struct Limb<'a> {
 }
 
 impl Limb<'_> {
-    /// The lines `from … to` of the results.
-    fn tile(&self, out: [&mut [Line]; 3], (from, to): (usize, usize)) {
+    /// Some lines of the results.
+    fn tile(&self, out: [&mut [Line]; 3], lines: Range<usize>) {
         let kernels = self.kernels;
-        let [x, y] = [self.x, self.y].map(|pair| pair.map(|limb| &limb[from..to]));
+        let [x, y] = [self.x, self.y].map(|pair| pair.map(|limb| &limb[lines.clone()]));
         let [first, middle, last] = out;
         let mut space = [Line::default(); TILE];
-        let product = &mut space[..to - from];
+        let product = &mut space[..lines.len()];
         let plain = self.factor == 1;
         let mut put = |out: &mut [Line], of: &dyn Fn(&mut [Line]), terms: &[(&[Line], u64)]| {
             if plain && terms.is_empty() {
@@ -38,7 +39,7 @@ impl Limb<'_> {
             of(product);
             let mut all: Vec<(&[Line], u64)> = Vec::with_capacity(terms.len() + 1);
             all.push((product, self.factor));
-            all.extend(terms.iter().map(|&(term, c)| (&term[from..to], c)));
+            all.extend(terms.iter().map(|&(term, c)| (&term[lines.clone()], c)));
             kernels.combination(out, &all);
         };
         put(first, &|out| kernels.mul(out, x[0], y[0]), &self.terms[0]);
@@ -54,15 +55,12 @@ impl Limb<'_> {
         put(last, &|out| kernels.mul(out, x[1], y[1]), &[]);
     }
 
-    /// Asks for the lines of a tile that comes next.
-    fn ask_for(&self, from: usize) {
+    /// Asks for lines of the operands that come next.
+    fn ask_for(&self, lines: Range<usize>) {
         let others: &[&[Line]] = if self.square { &[] } else { &self.y };
         let terms = self.terms.iter().flatten().map(|(term, _)| term);
         for limb in self.x.iter().chain(others).chain(terms) {
-            let to = (from + TILE).min(limb.len());
-            if from < to {
-                self.kernels.ask_for(&limb[from..to]);
-            }
+            self.kernels.ask_for(&limb[lines.clone()]);
         }
     }
 }
@@ -104,12 +102,16 @@ impl Cpu {
                 factor: 1 << doublings,
                 terms: [of(0), of(1)],
             };
-            let [first, middle, last] = out.map(|row| row.chunks_mut(TILE));
-            for (at, ((first, middle), last)) in first.zip(middle).zip(last).enumerate() {
-                let from = at * TILE;
-                all.ask_for(from + TILE);
-                let to = from + first.len();
-                all.tile([first, middle, last], (from, to));
+            let [first, middle, last] = out;
+            for from in (0..first.len()).step_by(TILE) {
+                let to = (from + TILE).min(first.len());
+                let next = to..(to + TILE).min(first.len());
+                all.ask_for(next.clone());
+                // A line is read before it is written.
+                for out in [&*first, &*middle, &*last] {
+                    limbs[limb].ask_for(&out[next.clone()]);
+                }
+                all.tile([&mut first[from..to], &mut middle[from..to], &mut last[from..to]], from..to);
             }
         });
         results
