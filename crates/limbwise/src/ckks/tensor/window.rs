@@ -239,7 +239,13 @@ fn products<const F: usize>(
         }
         for (k, x) in read.iter().enumerate() {
             let x: &[f64; TOGETHER] = x[at..].first_chunk().expect("places are a multiple");
-            sums = from_fn(|f| from_fn(|j| sums[f][j] + rows[f][k] * x[j]));
+            // Loops, not `from_fn`: their sums become pairs in registers.
+            for (sums, row) in sums.iter_mut().zip(&rows) {
+                let weight = row[k];
+                for (sum, x) in sums.iter_mut().zip(x) {
+                    *sum += weight * x;
+                }
+            }
         }
         for (f, sums) in sums.iter().enumerate() {
             out[f * stride + places.start + at..][..count].copy_from_slice(&sums[..count]);
