@@ -219,14 +219,18 @@ fn compare_sums(dev: &Cpu, sums: &Sums) {
     let constants: Vec<Vec<u64>> = (0..operands.len()).map(constant).collect();
     let combined = dev.linear_combination(&operands, &constants);
     same(dev, "linear_combination", &combined, &composites::linear_combination(dev, &operands, &constants));
-    if let [x0, x1, rest @ ..] = &operands[..] {
-        let terms = &rest[..rest.len() / 2 * 2];
-        for y in [&[*x1, *x0][..], &[]] {
-            let (doublings, constants) = (y.len() / 2, &constants[..terms.len() / 2]);
-            let fused = dev.tensor(&[x0, x1], y, doublings, terms, constants);
-            let default = composites::tensor(dev, &[x0, x1], y, doublings, terms, constants);
-            fused.iter().zip(&default).for_each(|(got, want)| same(dev, "tensor", got, want));
-        }
+    // Pairs of one batch, each of an operand twice.
+    let batch = operands[0].shape().batch.max(operands[operands.len() - 1].shape().batch);
+    let fitting: Vec<&Poly> = operands.iter().copied().filter(|p| [1, batch].contains(&p.shape().batch)).collect();
+    let terms: Vec<&Poly> = fitting.iter().flat_map(|&p| [p, p]).collect();
+    let (x, y) = ([operands[0]; 2], [operands[operands.len() - 1]; 2]);
+    for (y, doublings) in [(&y[..], 1), (&[], 0)] {
+        let batch = if y.is_empty() { x[0].shape().batch } else { batch };
+        let fits = terms.iter().all(|p| [1, batch].contains(&p.shape().batch));
+        let (terms, constants) = if fits { (&terms[..], &constants[..fitting.len()]) } else { (&[][..], &[][..]) };
+        let fused = dev.tensor(&x, y, doublings, terms, constants);
+        let default = composites::tensor(dev, &x, y, doublings, terms, constants);
+        fused.iter().zip(&default).for_each(|(got, want)| same(dev, "tensor", got, want));
     }
     for (_, _, limb) in weights.iter().flatten().filter(|(_, one_limb, _)| *one_limb) {
         let extended = dev.extend_limb(limb, shape.basis);

@@ -486,9 +486,16 @@ impl<D: Device> Device for Checked<D> {
         assert!(terms.len() == 2 * values.len(), "{op}: constants for each of {} pairs", terms.len() / 2);
         assert!(doublings <= 4, "{op}: at most four doublings");
         in_domain(op, x[0].shape(), Domain::Eval);
-        let all = || x.iter().chain(y).chain(terms).map(|p| p.shape());
-        let widest = all().max_by_key(|shape| shape.batch).unwrap_or(x[0].shape());
-        all().for_each(|shape| elementwise(op, widest, shape));
+        let factors = || x.iter().chain(y).map(|p| p.shape());
+        let widest = factors().max_by_key(|shape| shape.batch).unwrap_or(x[0].shape());
+        factors().chain(terms.iter().map(|p| p.shape())).for_each(|shape| elementwise(op, widest, shape));
+        let fits = terms.iter().all(|term| [1, widest.batch].contains(&term.shape().batch));
+        require(fits, op, "a term is not larger than the product", &[widest]);
+        let alike = [x, y, terms]
+            .iter()
+            .flat_map(|all| all.chunks(2))
+            .all(|pair| pair.iter().all(|half| half.shape().batch == pair[0].shape().batch));
+        require(alike, op, "both of a pair have one batch", &[x[0].shape(), x[1].shape()]);
         values.iter().for_each(|values| constants(op, widest, values));
         crate::composites::tensor(self, x, y, doublings, terms, values)
     }

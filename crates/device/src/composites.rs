@@ -265,7 +265,7 @@ pub fn tensor<D: Device + ?Sized>(
     }
     for (pair, constants) in terms.chunks(2).zip(constants) {
         for (part, &term) in parts.iter_mut().zip(pair) {
-            *part = dev.add(part, &dev.scale_limbs(term.clone(), constants));
+            dev.add_assign(part, &dev.scale_limbs(term.clone(), constants));
         }
     }
     parts

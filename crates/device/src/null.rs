@@ -354,7 +354,7 @@ impl Device for Null {
         let Body::Own { beside } = self.footprint.tensor() else {
             return composites::tensor(self, x, y, doublings, terms, constants);
         };
-        let batch = x.iter().chain(y).chain(terms).map(|p| p.shape.batch).max().expect("a product has a factor");
+        let batch = x.iter().chain(y).map(|p| p.shape.batch).max().expect("a product has a factor");
         let results = (0..3).map(|_| self.fresh(x[0].shape.with_batch(batch))).collect();
         self.hold(&x[0].shape.ring, beside);
         results

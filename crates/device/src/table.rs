@@ -205,7 +205,8 @@ macro_rules! for_each_composite {
 
             /// `2^doublings·(x_0 + x_1·s)(y_0 + y_1·s) + Σ c_k·(t_2k + t_2k+1·s)` as three polynomials in s, in evaluation
             /// domain; without `y` the square of x. Terms are pairs, each with one constant per limb, in [0, q), in limb
-            /// order. All share ring and basis, with the batch of the result or one. At most four doublings.
+            /// order, and with the batch of the product or one; both of a pair have one batch. All share ring and basis. At most
+            /// four doublings.
             tensor(x: (&[&Poly]), y: (&[&Poly]), doublings: (usize), terms: (&[&Poly]), constants: (&[Vec<u64>])) -> (Vec<Poly>);
 
             /// `Σ x_i·c_i` with at least one term. Terms share ring, basis and domain, with the batch of the result or

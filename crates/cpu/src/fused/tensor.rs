@@ -75,7 +75,7 @@ impl Cpu {
         terms: &[&CpuPoly],
         constants: &[Vec<u64>],
     ) -> Vec<CpuPoly> {
-        let batch = x.iter().chain(y).chain(terms).map(|p| p.shape.batch).max().unwrap_or(1);
+        let batch = x.iter().chain(y).map(|p| p.shape.batch).max().unwrap_or(1);
         let tables = self.tables(&x[0].shape.ring);
         let limbs = tables.limbs(x[0].shape.basis);
         let shape = x[0].shape.with_batch(batch);

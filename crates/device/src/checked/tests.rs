@@ -17,7 +17,7 @@ fn violations_are_named() {
     let key = GadgetKey { digits: vec![shape.basis], special: Basis::single(3), pairs: Vec::new() };
     let combined = |b, constants: &[Vec<u64>]| drop(dev.linear_combination(&[&a, b], constants));
     let matrix = IntegerMatrix::new(1, 2, vec![1, -1]).unwrap();
-    let cases: [(&str, &dyn Fn()); 24] = [
+    let cases: [(&str, &dyn Fn()); 26] = [
         ("matrix_product: an operand for each of 2", &|| drop(dev.matrix_product(&a, &matrix))),
         ("add: operands share a basis", &|| drop(dev.add(&a, &narrow))),
         ("ntt: needs coefficient domain", &|| drop(dev.ntt(a.clone()))),
@@ -45,6 +45,8 @@ fn violations_are_named() {
         ("weighted_sums: term 1 of 1", &|| drop(weighted(1, Weight::Values(&a)))),
         ("tensor: a product of pairs", &|| drop(dev.tensor(&[&a], &[], 0, &[], &[]))),
         ("tensor: operands share a basis", &|| drop(dev.tensor(&[&a, &a], &[&a, &narrow], 0, &[], &[]))),
+        ("tensor: both of a pair have one batch", &|| drop(dev.tensor(&[&a, &two], &[], 0, &[], &[]))),
+        ("tensor: a term is not larger", &|| drop(dev.tensor(&[&a, &a], &[], 0, &[&two, &two], &[vec![1; 3]]))),
         ("tensor: constants for each of 1 pairs", &|| drop(dev.tensor(&[&a, &a], &[], 0, &[&a, &a], &[]))),
         ("linear_combination: operands share a basis", &|| combined(&narrow, &[vec![1; 3], vec![1; 2]])),
         ("linear_combination: constants are residues", &|| combined(&two, &[vec![1; 3], vec![u64::MAX; 3]])),

@@ -12,7 +12,7 @@ use limbwise_math::modulus::Modulus;
 pub(super) fn tensors<D: HostRead>(dev: &D, ring: &Ring) {
     let one = Shape::eval(ring, ring.full());
     let two = one.with_batch(2);
-    let shapes = [&two, &two, &one, &two, &two, &one, &two, &two];
+    let shapes = [&two, &two, &one, &one, &one, &one, &two, &two];
     let x: Vec<Vec<u64>> = (60..).zip(shapes).map(|(label, shape)| words(shape, label)).collect();
     let polys: Vec<D::Poly> = x.iter().zip(shapes).map(|(x, shape)| upload(dev, shape, x)).collect();
     let constant = |i: u64| ring.moduli().iter().map(|q| q.value() - 1 - i * (q.value() / 7)).collect();
