@@ -3,7 +3,7 @@
 //! Enters: kernels on limbs, the layout of a limb, the buffer pool, the thread pool, kernel benchmarks.
 //! Stays out: scheme words; what an operation means (`device` says that) and what it computes (`math` says that).
 //!
-//! Read in this order: [`device`], `host`, `footprint`, `lwe`, [`layout`], [`kernels`].
+//! Read in this order: `open`, [`device`], `host`, `footprint`, `lwe`, [`layout`], [`kernels`].
 
 pub mod bench;
 pub mod device;
@@ -13,6 +13,7 @@ mod host;
 pub mod kernels;
 pub mod layout;
 mod lwe;
+mod open;
 mod pool;
 mod regions;
 mod ring;
@@ -21,8 +22,9 @@ mod threads;
 #[cfg(test)]
 mod traffic;
 
-pub use device::{Cpu, CpuBuilder, CpuPoly, OpenError};
+pub use device::{Cpu, CpuPoly};
 pub use footprint::footprint;
 pub use kernels::{Isa, IsaError};
 pub use lwe::CpuLwe;
+pub use open::{CpuBuilder, OpenError};
 pub use pool::PoolCounters;

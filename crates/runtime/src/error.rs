@@ -79,7 +79,7 @@ pub enum Error {
     )]
     OtherInputs { path: String, got: String, last: String },
     #[error(transparent)]
-    Open(#[from] limbwise_cpu::device::OpenError),
+    Open(#[from] limbwise_cpu::OpenError),
     #[error(transparent)]
     Gpu(#[from] limbwise_cuda::OpenError),
     #[error(transparent)]

@@ -10,6 +10,11 @@ use std::ops::Range;
 /// Lines of a tile: four factors, three results and a product fit the L1 cache.
 const TILE: usize = 24;
 
+/// The row that meets the i-th of a result: a batch of one meets every entry.
+fn lines(p: &CpuPoly, i: usize) -> &[Line] {
+    p.rows[i % p.rows.len()].lines()
+}
+
 /// A limb of all operands.
 struct Limb<'a> {
     kernels: &'a dyn LimbKernels,
@@ -85,22 +90,19 @@ impl Cpu {
             <[_; 3]>::try_from(rows.collect::<Vec<_>>()).ok().expect("three results");
         let items: Vec<[&mut [Line]; 3]> =
             (0..shape.rows()).filter_map(|_| Some([first.next()?, middle.next()?, last.next()?])).collect();
-        let pair = |p: &'_ [&CpuPoly], i: usize| -> [usize; 2] { [i % p[0].rows.len(), i % p[1].rows.len()] };
         let factors = if y.is_empty() { x } else { y };
         self.each(4 * shape.rows() * shape.ring.n(), items, |i, out| {
             let limb = i % limbs.len();
-            let [[x0, x1], [y0, y1]] = [pair(x, i), pair(factors, i)];
-            let of = |half: usize| {
-                let halves = terms.iter().skip(half).step_by(2).zip(constants);
-                halves.map(|(term, c)| (term.rows[i % term.rows.len()].lines(), c[limb])).collect()
-            };
             let all = Limb {
                 kernels: limbs[limb],
-                x: [x[0].rows[x0].lines(), x[1].rows[x1].lines()],
-                y: [factors[0].rows[y0].lines(), factors[1].rows[y1].lines()],
+                x: [lines(x[0], i), lines(x[1], i)],
+                y: [lines(factors[0], i), lines(factors[1], i)],
                 square: y.is_empty(),
                 factor: 1 << doublings,
-                terms: [of(0), of(1)],
+                terms: [0, 1].map(|half| {
+                    let halves = terms.iter().skip(half).step_by(2).zip(constants);
+                    halves.map(|(term, c)| (lines(term, i), c[limb])).collect()
+                }),
             };
             let [first, middle, last] = out;
             for from in (0..first.len()).step_by(TILE) {
