@@ -328,22 +328,17 @@ impl<'a, D: Device> Evaluator<'a, D> {
             let factor: &[&D::Poly] = if b.is_some() { &[b0, b1] } else { &[] };
             self.dev.tensor(&[a0, a1], factor, usize::from(doubled), &added, &constants)
         };
-        let size = if doubled { 2.0 } else { 1.0 };
-        let product = match b {
-            Some(b) => Expected {
-                estimate: a.estimate.product(b.estimate),
-                shadow: shadow::zip(a.shadow.as_ref(), b.shadow.as_ref(), |x, y| x * y * size),
-            },
-            None => {
-                Expected { estimate: a.estimate.squared(), shadow: a.shadow.as_ref().map(|s| s.map(|z| z * z * size)) }
-            }
+        let product = Expected {
+            estimate: b.map_or_else(|| a.estimate.squared(), |b| a.estimate.product(b.estimate)),
+            shadow: shadow::zip(a.shadow.as_ref(), other.shadow.as_ref(), |x, y| x * y),
         };
-        let product = Expected { estimate: product.estimate.scaled(size, 1.0), ..product };
+        let product = if doubled { product.doubled() } else { product };
         let sums = terms.iter().map(|term| term.expected(scale));
         let Expected { estimate, shadow } = sums.fold(product, Expected::plus);
+        let with = if terms.is_empty() { With::Nothing } else { With::Constants };
         let operands: Vec<&Ciphertext<D>> =
             [a].into_iter().chain(b).chain(terms.iter().map(|term| term.value)).collect();
-        Ok(self.report(op, &operands, With::Constants, Ciphertext { parts, scale, estimate, shadow, ..*widest }))
+        Ok(self.report(op, &operands, with, Ciphertext { parts, scale, estimate, shadow, ..*widest }))
     }
 
     /// The constants that bring terms to a scale.
@@ -373,14 +368,7 @@ impl<'a, D: Device> Evaluator<'a, D> {
     /// # Errors
     /// Operands that do not match, or a product that overflows the modulus.
     pub fn multiply(&self, a: &Ciphertext<D>, b: &Ciphertext<D>) -> Result<Ciphertext<D>> {
-        pair_site("multiply", a, b).same_level_and_packing()?;
-        let (a0, a1) = linear("multiply", a)?;
-        let (b0, b1) = linear("multiply", b)?;
-        let scale = self.product_scale("multiply", a.scale, b.scale, a.level)?;
-        let parts = operations::product(self.dev, [a0, a1], [b0, b1]);
-        let shadow = shadow::zip(a.shadow.as_ref(), b.shadow.as_ref(), |x, y| x * y);
-        let product = Ciphertext { parts, scale, estimate: a.estimate.product(b.estimate), shadow, ..*a };
-        Ok(self.report("multiply", &[a, b], With::Nothing, product))
+        self.multiply_onto((a, Some(b)), false, &[], (a.scale * b.scale).into())
     }
 
     /// `a²`, with one ring product fewer than [`Self::multiply`].
@@ -388,12 +376,7 @@ impl<'a, D: Device> Evaluator<'a, D> {
     /// # Errors
     /// As [`Self::multiply`].
     pub fn square(&self, a: &Ciphertext<D>) -> Result<Ciphertext<D>> {
-        let (a0, a1) = linear("square", a)?;
-        let scale = self.product_scale("square", a.scale, a.scale, a.level)?;
-        let parts = operations::square(self.dev, [a0, a1]);
-        let shadow = a.shadow.as_ref().map(|s| s.map(|z| z * z));
-        let product = Ciphertext { parts, scale, estimate: a.estimate.squared(), shadow, ..*a };
-        Ok(self.report("square", &[a], With::Nothing, product))
+        self.multiply_onto((a, None), false, &[], (a.scale * a.scale).into())
     }
 
     /// Three polynomials → two, by the relinearization key. A ciphertext of two is returned unchanged.
@@ -528,6 +511,10 @@ struct Expected {
 }
 
 impl Expected {
+    fn doubled(self) -> Self {
+        Self { estimate: self.estimate.scaled(2.0, 1.0), shadow: self.shadow.map(|s| s.map(|z| 2.0 * z)) }
+    }
+
     fn plus(self, other: Self) -> Self {
         let shadow = shadow::zip(self.shadow.as_ref(), other.shadow.as_ref(), |x, y| x + y);
         Self { estimate: self.estimate.sum(other.estimate), shadow }
