@@ -222,12 +222,15 @@ fn compare_sums(dev: &Cpu, sums: &Sums) {
     // Pairs of one batch, each of an operand twice.
     let batch = operands[0].shape().batch.max(operands[operands.len() - 1].shape().batch);
     let fitting: Vec<&Poly> = operands.iter().copied().filter(|p| [1, batch].contains(&p.shape().batch)).collect();
-    let terms: Vec<&Poly> = fitting.iter().flat_map(|&p| [p, p]).collect();
+    // More than are listed at a time.
+    let count = fitting.len().max(9);
+    let terms: Vec<&Poly> = fitting.iter().cycle().take(count).flat_map(|&p| [p, p]).collect();
+    let constants: Vec<Vec<u64>> = constants.iter().cycle().take(count).cloned().collect();
     let (x, y) = ([operands[0]; 2], [operands[operands.len() - 1]; 2]);
     for (y, doublings) in [(&y[..], 1), (&[], 0)] {
         let batch = if y.is_empty() { x[0].shape().batch } else { batch };
         let fits = terms.iter().all(|p| [1, batch].contains(&p.shape().batch));
-        let (terms, constants) = if fits { (&terms[..], &constants[..fitting.len()]) } else { (&[][..], &[][..]) };
+        let (terms, constants) = if fits { (&terms[..], &constants[..]) } else { (&[][..], &[][..]) };
         let fused = dev.tensor(&x, y, doublings, terms, constants);
         let default = composites::tensor(dev, &x, y, doublings, terms, constants);
         fused.iter().zip(&default).for_each(|(got, want)| same(dev, "tensor", got, want));

@@ -94,7 +94,7 @@ const LEAST: f64 = 1e-6;
 /// The most by which a map enlarges a number of its operand, each in its unit, where nothing is computed from the result.
 /// There a map stands at the lowest level, whose modulus has room for no more; the errors of its operands are as large in
 /// either unit.
-const ENLARGED: f64 = 256.0;
+pub(super) const ENLARGED: f64 = 256.0;
 /// The same where something is computed from it: what is smaller is zero beside the errors of its operands, as a sum behind a
 /// dead unit is.
 const NOTHING: f64 = (1_u64 << 20) as f64;

@@ -7,6 +7,7 @@
 use super::{
     Inference, Network, NetworkError,
     activation::{Activation, Unit},
+    calibration::ENLARGED,
     course::Course,
     inference::Outline,
     layout::Layout,
@@ -176,13 +177,14 @@ impl Planned {
         numbers.iter().map(|x| (x - middle).abs() / half).fold(0.0, f64::max)
     }
 
-    /// Root mean square of a value's numbers in its unit, where it was measured.
+    /// Root mean square of a value's numbers in its unit, where it was measured; at least 1/256, because other data need not
+    /// be zero where those of the calibration were, and nothing looks implausible beside numbers of no size.
     pub(super) fn usual_size(&self, at: usize) -> Option<f64> {
         let Unit { middle, half } = self.made.units[at];
         let usual = self.options.ranges[at].usual?;
         // The mean of (x − middle)², from those of x and x².
         let square = usual.size * usual.size - 2.0 * middle * usual.mean + middle * middle;
-        Some(square.max(0.0).sqrt() / half)
+        Some((square.max(0.0).sqrt() / half).max(1.0 / ENLARGED))
     }
 
     /// Root mean square of the slope of a value's function at the usual arguments, each in its unit.

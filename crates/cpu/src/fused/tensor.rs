@@ -10,6 +10,9 @@ use std::ops::Range;
 /// Lines of a tile: four factors, three results and a product fit the L1 cache.
 const TILE: usize = 24;
 
+/// Terms that are added at a time, listed without memory of their own. A series seldom has more.
+const TOGETHER: usize = 7;
+
 /// The row that meets the i-th of a result: a batch of one meets every entry.
 fn lines(p: &CpuPoly, i: usize) -> &[Line] {
     p.rows[i % p.rows.len()].lines()
@@ -42,10 +45,20 @@ impl Limb<'_> {
                 return of(out);
             }
             of(product);
-            let mut all: Vec<(&[Line], u64)> = Vec::with_capacity(terms.len() + 1);
-            all.push((product, self.factor));
-            all.extend(terms.iter().map(|&(term, c)| (&term[lines.clone()], c)));
-            kernels.combination(out, &all);
+            let (mut factor, mut rest) = (self.factor, terms);
+            loop {
+                let (now, later) = rest.split_at(rest.len().min(TOGETHER));
+                let mut all: [(&[Line], u64); TOGETHER + 1] = [(&*product, factor); TOGETHER + 1];
+                for (to, &(term, c)) in all[1..].iter_mut().zip(now) {
+                    *to = (&term[lines.clone()], c);
+                }
+                kernels.combination(out, &all[..=now.len()]);
+                if later.is_empty() {
+                    return;
+                }
+                product.copy_from_slice(out);
+                (factor, rest) = (1, later);
+            }
         };
         put(first, &|out| kernels.mul(out, x[0], y[0]), &self.terms[0]);
         put(

@@ -22,6 +22,8 @@ pub struct Smooth {
     peak: f64,
     /// Root mean square of the slope.
     slope: f64,
+    /// Largest slope.
+    steepest: f64,
 }
 
 impl Smooth {
@@ -50,9 +52,11 @@ impl Smooth {
         let step = (fit.series.to - fit.series.from) / f64::from(POINTS);
         let at = |i: u32| fit.series.evaluate(fit.series.from + step * f64::from(i));
         let peak = (0..=POINTS).map(|i| at(i).abs()).fold(0.0, f64::max);
-        let squares: f64 = (0..POINTS).map(|i| ((at(i + 1) - at(i)) / step).powi(2)).sum();
+        let slopes = || (0..POINTS).map(|i| ((at(i + 1) - at(i)) / step).abs());
+        let squares: f64 = slopes().map(|slope| slope * slope).sum();
+        let steepest = slopes().fold(0.0, f64::max);
         // Between the points a smooth function does not go further than its error.
-        Self { name, peak: peak + fit.error, slope: (squares / f64::from(POINTS)).sqrt(), fit }
+        Self { name, peak: peak + fit.error, slope: (squares / f64::from(POINTS)).sqrt(), steepest, fit }
     }
 
     /// A polynomial on [−1, 1] that is there already; its error is what it is fitted with elsewhere.
@@ -61,11 +65,12 @@ impl Smooth {
         Self::of(name, Fit { series, error: 0.0 })
     }
 
-    /// The same for arguments where the root mean square of its slope is known: without it they are expected to be uniform
-    /// in the interval.
+    /// The same for arguments where the root mean square of its slope is said to be `slope`: without it they are expected to
+    /// be uniform in the interval. It is believed up to the largest slope there is, since a larger one would make any error
+    /// look plausible, and down to 1/16 of that of uniform arguments, since other data may not be as flat.
     #[must_use]
     pub fn with_slope(self, slope: f64) -> Self {
-        Self { slope, ..self }
+        Self { slope: slope.max(self.slope / 16.0).min(self.steepest), ..self }
     }
 
     /// `exp(x)` with at most this absolute error.
@@ -148,6 +153,9 @@ mod tests {
             assert!((exp.evaluate(x) - x.exp()).abs() <= 1e-4 && (log.evaluate(y) - y.ln()).abs() <= 1e-3);
         }
         // The mean of e^2x on [−1, 1] is sinh(2)/2.
+        let said = |slope: f64| exp.clone().with_slope(slope).slope;
+        assert_eq!([said(1.0), said(1e300), said(0.0)], [1.0, exp.steepest, exp.slope / 16.0]);
+        assert!((exp.steepest - 1f64.exp()).abs() < 1e-2);
         assert!(exp.peak >= 1f64.exp() && (exp.slope - (2f64.sinh() / 2.0).sqrt()).abs() < 1e-2);
         let refused = Smooth::log([1e-6, 1.0], 1e-3).unwrap_err().to_string();
         assert!(refused.contains("degree 127") && refused.contains("narrower interval"), "{refused}");
