@@ -154,7 +154,9 @@ mod tests {
         }
         // The mean of e^2x on [−1, 1] is sinh(2)/2.
         let said = |slope: f64| exp.clone().with_slope(slope).slope;
-        assert_eq!([said(1.0), said(1e300), said(0.0)], [1.0, exp.steepest, exp.slope / 16.0]);
+        for (slope, believed) in [(1.0, 1.0), (1e300, exp.steepest), (0.0, exp.slope / 16.0)] {
+            assert!((said(slope) - believed).abs() < 1e-12, "{slope}: {}", said(slope));
+        }
         assert!((exp.steepest - 1f64.exp()).abs() < 1e-2);
         assert!(exp.peak >= 1f64.exp() && (exp.slope - (2f64.sinh() / 2.0).sqrt()).abs() < 1e-2);
         let refused = Smooth::log([1e-6, 1.0], 1e-3).unwrap_err().to_string();
