@@ -67,10 +67,10 @@ impl Smooth {
 
     /// The same for arguments where the root mean square of its slope is said to be `slope`: without it they are expected to
     /// be uniform in the interval. It is believed up to the largest slope there is, since a larger one would make any error
-    /// look plausible, and down to 1/16 of that of uniform arguments, since other data may not be as flat.
+    /// look plausible, and down to 1/64 of that of uniform arguments, since other data may not be as flat.
     #[must_use]
     pub fn with_slope(self, slope: f64) -> Self {
-        Self { slope: slope.max(self.slope / 16.0).min(self.steepest), ..self }
+        Self { slope: slope.max(self.slope / 64.0).min(self.steepest), ..self }
     }
 
     /// `exp(x)` with at most this absolute error.
@@ -154,7 +154,7 @@ mod tests {
         }
         // The mean of e^2x on [−1, 1] is sinh(2)/2.
         let said = |slope: f64| exp.clone().with_slope(slope).slope;
-        for (slope, believed) in [(1.0, 1.0), (1e300, exp.steepest), (0.0, exp.slope / 16.0)] {
+        for (slope, believed) in [(1.0, 1.0), (1e300, exp.steepest), (0.0, exp.slope / 64.0)] {
             assert!((said(slope) - believed).abs() < 1e-12, "{slope}: {}", said(slope));
         }
         assert!((exp.steepest - 1f64.exp()).abs() < 1e-2);
