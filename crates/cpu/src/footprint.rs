@@ -19,9 +19,12 @@ use limbwise_device::{
 };
 use std::sync::Arc;
 
-/// Limbs of its result that a key switch makes together, and weights of one limb that a sum takes together: more read
-/// their operands less often, fewer stay in the cache.
+/// Limbs that are divided together, and weights of one limb that a sum takes together: more read their operands less often,
+/// fewer stay in the cache.
 pub(crate) const TOGETHER: usize = 3;
+
+/// Limbs of its result that all threads of a key switch make together.
+pub(crate) const SHARED: usize = 5;
 
 /// Limbs that sums of rotations raise together: what is left of the rows of a key switch is for the rotations.
 pub(crate) const RAISED: usize = TOGETHER - 1;
@@ -65,7 +68,7 @@ impl Footprint for Fused {
     }
 
     fn scratch_rows(&self, threads: usize, digits: usize) -> usize {
-        threads * TOGETHER * digits
+        SHARED.max(threads * TOGETHER) * digits
     }
 
     fn table_bytes(&self, ring: &Ring) -> u64 {

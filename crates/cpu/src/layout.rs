@@ -53,6 +53,44 @@ pub fn padded(line: usize) -> usize {
     line + line / BLOCK
 }
 
+/// Lines of a strip: what a pass over columns visits of each block at a time. With three limbs of sixteen blocks a strip is
+/// half an L1 cache.
+pub const STRIP: usize = 8;
+
+/// Lines that a kernel visits: some of one block, or the same columns of several.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Part {
+    first: usize,
+    count: usize,
+    blocks: usize,
+}
+
+impl Part {
+    /// All lines of so many.
+    #[must_use]
+    pub fn all(lines: usize) -> Self {
+        Self { first: 0, count: lines, blocks: 1 }
+    }
+
+    /// The parts of a limb whose columns meet in the first levels of a transform: strips of all blocks, or all of a
+    /// limb of one block. Padding is in none of them.
+    pub fn strips(lines: usize) -> impl Iterator<Item = Self> {
+        let (step, blocks) = if lines > BLOCK { (STRIP, lines / PADDED) } else { (lines.max(1), 1) };
+        (0..lines.min(BLOCK)).step_by(step).map(move |first| Self { first, count: step, blocks })
+    }
+
+    /// The first of the lines.
+    #[must_use]
+    pub fn first(self) -> usize {
+        self.first
+    }
+
+    /// The lines of each block.
+    pub(crate) fn runs(self) -> impl Iterator<Item = std::ops::Range<usize>> {
+        (0..self.blocks).map(move |block| self.first + PADDED * block).map(move |first| first..first + self.count)
+    }
+}
+
 /// Coefficients from natural order.
 pub fn write_coefficients(limb: &mut [Line], words: &[u64]) {
     clear_padding(limb);

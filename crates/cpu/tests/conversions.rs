@@ -2,8 +2,11 @@
 
 use limbwise_cpu::{
     Isa,
-    kernels::{Converter, convert::lift},
-    layout::Line,
+    kernels::{
+        Converter,
+        convert::{Sources, lift},
+    },
+    layout::{BLOCK, Line, PADDED, Part, blocks, lines},
 };
 use limbwise_math::{modulus::Modulus, prime::ntt_primes_below, rns::BaseConversion};
 
@@ -147,13 +150,43 @@ fn some_targets_are_what_they_are_among_all() {
         let swept = |wanted: &[usize]| {
             let mut out = vec![vec![Line::default(); LINES]; wanted.len()];
             let mut targets: Vec<_> = wanted.iter().zip(&mut out).map(|(&j, limb)| (j, &mut limb[..])).collect();
-            converter.sweep(&mut targets, &prepared, &overflows);
+            converter.sweep(&mut targets, Sources { rows: &prepared, overflows: &overflows, part: Part::all(LINES) });
             out
         };
         let all = swept(&(0..to.len()).collect::<Vec<_>>());
         for some in [vec![0], vec![2, 3], vec![1, 4, 5, 6, 12], vec![7, 8, 9, 10, 11]] {
             let wanted: Vec<_> = some.iter().map(|&j| all[j].clone()).collect();
             assert!(swept(&some) == wanted, "{some:?}, {}", isa.name());
+        }
+    }
+}
+
+#[test]
+fn strips_make_up_a_limb_without_its_padding() {
+    let length = lines(13);
+    let from = primes(&[(50, 2), (49, 1)], &[]);
+    let to = primes(&[(50, 1), (60, 2), (49, 4)], &from);
+    let word = |q: &Modulus, i: usize| q.reduce((i as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    let sources: Vec<Vec<Line>> = from
+        .iter()
+        .map(|q| (0..length).map(|l| Line([0, 1, 2, 3, 4, 5, 6, 7].map(|i| word(q, 8 * l + i)))).collect())
+        .collect();
+    for isa in available() {
+        let converter = Converter::new(isa, &from, &to);
+        let (mut prepared, mut overflows) = (sources.clone(), vec![Line::default(); length]);
+        converter.prepare(&mut prepared.iter_mut().map(|limb| &mut limb[..]).collect::<Vec<_>>(), &mut overflows);
+        let rows: Vec<&[Line]> = prepared.iter().map(|limb| &limb[..]).collect();
+        let untouched = Line([u64::MAX; 8]);
+        let swept = |parts: &mut dyn Iterator<Item = Part>| {
+            let mut out = vec![vec![untouched; length]; to.len()];
+            let mut targets: Vec<_> = out.iter_mut().map(|limb| &mut limb[..]).enumerate().collect();
+            parts.for_each(|part| converter.sweep(&mut targets, Sources { rows: &rows, overflows: &overflows, part }));
+            out
+        };
+        let (whole, strips) = (swept(&mut [Part::all(length)].into_iter()), swept(&mut Part::strips(length)));
+        for (whole, strips) in whole.iter().zip(&strips) {
+            assert!(blocks(whole).eq(blocks(strips)), "{}", isa.name());
+            assert!(strips.chunks(PADDED).all(|block| block[BLOCK] == untouched), "{}", isa.name());
         }
     }
 }

@@ -311,7 +311,8 @@ fn a_steady_loop_takes_no_memory() {
         let beside = 8 + 3 + 2 * (2 + 1);
         let result = 2 * c.shape().rows();
         assert_eq!(first.0.peak_bytes / row, held + (result + beside) as u64);
-        assert_eq!(first.1.peak_bytes / row, limbwise_cpu::footprint().scratch_rows(threads, 3) as u64);
+        // Five limbs of each digit, whatever the number of threads.
+        assert_eq!(first.1.peak_bytes / row, 5 * 3);
         for _ in 0..3 {
             let [b, _] = dev.key_switch(&c, &key);
             drop(dev.mod_down(&b, Basis::range(0, 6)));
@@ -324,7 +325,8 @@ fn a_steady_loop_takes_no_memory() {
         let rotate = || drop(dev.rotated_sums(&c, &c, std::slice::from_ref(&rotation), &[], &sums));
         rotate();
         let after_one = (dev.memory(), dev.scratch());
-        assert_eq!(after_one.1, first.1, "the rows of a key switch are used");
+        let stated = limbwise_cpu::footprint().scratch_rows(threads, 3) as u64;
+        assert_eq!(after_one.1.peak_bytes / row, stated, "the rows of a key switch are used");
         rotate();
         assert_eq!((dev.memory(), dev.scratch()), after_one);
     }

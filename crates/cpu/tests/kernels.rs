@@ -4,9 +4,10 @@ use limbwise_cpu::{
     Isa,
     kernels::{
         LimbKernels, kernels,
+        limb::Ahead,
         sums::{End, Onto, Sum, Term},
     },
-    layout::{self, Line},
+    layout::{self, Line, Part},
 };
 use limbwise_math::{
     modulus::Modulus,
@@ -68,6 +69,12 @@ fn transforms_equal_the_reference() {
                     kernels.ntt(&mut limb);
                     layout::read_values(&limb, &mut got);
                     assert!(got == values, "forward, {about}");
+                    layout::write_coefficients(&mut limb, &x);
+                    Part::strips(limb.len()).for_each(|part| kernels.ntt_strip(&mut limb, part.first()));
+                    let blocks = layout::blocks_mut(&mut limb).enumerate();
+                    blocks.for_each(|(number, block)| kernels.ntt_block(block, number, &mut Ahead::nothing()));
+                    layout::read_values(&limb, &mut got);
+                    assert!(got == values, "forward in parts, {about}");
                     layout::write_values(&mut limb, &x);
                     kernels.intt(&mut limb);
                     layout::read_coefficients(&limb, &mut got);

@@ -1,4 +1,10 @@
-//! `gadget_product` and key switches: all digits of one limb, in the cache, times the streaming key.
+//! `gadget_product` and key switches: a few limbs of all digits, in the cache, times the streaming key.
+//!
+//! In what order: the limbs of a group are raised for all digits ([`Prepared::begin`]: conversion and the first levels of the
+//! transforms, strip by strip in the L1 cache), then every block of 4096 words of every limb is taken by itself: its
+//! transforms end in the L1 cache, the blocks of all digits wait in the L2 cache, and the product with the key, the addition
+//! of `onto` and the division read them there. Threads share the group, so that its rows and the digits' coefficients are in
+//! the L3 cache once, whatever the number of threads. ADR 197 has the counts.
 //!
 //! `key_switch_onto` is the same switch: `onto` is one more product of the sum, and a dropped level's primes are
 //! treated like the special ones: summed first, then divided by together. For ℓ limbs, k special primes and d dropped,
@@ -8,22 +14,27 @@
 //! transforms instead of 260, and 105 MB less traffic at N = 2^16. An addition alone (a rotation) saves 2ℓ limbs of
 //! traffic per half.
 
-use super::prepare::{Extension, Prepared, Raising};
+use super::prepare::{Block, Extension, Prepared, Raising};
 use crate::{
     device::{Cpu, CpuPoly, HEAVY, new_lines},
-    footprint::TOGETHER,
-    kernels::sums::{End, Onto, Sum, Term},
-    layout,
+    footprint::SHARED,
+    kernels::{
+        limb::Ahead,
+        sums::{End, Onto, Sum, Term},
+    },
+    layout::{self, Line, blocks_mut, clear_padding},
     pool::Row,
     ring::RingTables,
-    threads,
 };
 use limbwise_device::{
-    Basis, GadgetKey, Ring,
+    Basis, GadgetKey,
     composites::{inverse_product, product},
     ops::broadcast,
 };
-use std::sync::{Mutex, PoisonError};
+
+/// Lines of a key that are asked for with each row of 256 words that is transformed. On Zen 5 none, 8, 16 and 32 took 13.6,
+/// 13.5, 13.4 and 13.0 ms on two threads (25 + 5 limbs, N = 2^16).
+const AHEAD: usize = 32;
 
 /// A limb of both halves of the result.
 type Halves<'a> = [&'a mut Row; 2];
@@ -31,6 +42,11 @@ type Halves<'a> = [&'a mut Row; 2];
 /// The rows of one entry of both halves.
 fn halves<'a>([b, a]: [&'a mut [Row]; 2]) -> Vec<Halves<'a>> {
     b.iter_mut().zip(a).map(|(b, a)| [b, a]).collect()
+}
+
+/// Limbs with their primes.
+fn limbs<'a>(primes: &[usize], rows: impl Iterator<Item = &'a mut [Line]>) -> Vec<(usize, &'a mut [Line])> {
+    primes.iter().copied().zip(rows).collect()
 }
 
 /// The state of a key switch that is independent of the batch entry.
@@ -43,8 +59,45 @@ struct Switch<'a> {
     /// The polynomials to add, and what they are multiplied with modulo each prime of theirs.
     onto: [Option<&'a CpuPoly>; 2],
     factors: Vec<u64>,
-    /// Rows for [`TOGETHER`] limbs of each digit, one set per thread.
-    scratch: Vec<Mutex<Vec<Row>>>,
+}
+
+/// Limbs whose remainders are subtracted and which are then divided.
+struct Divided<'a> {
+    division: &'a Division,
+    /// Of each half.
+    remainders: [Prepared; 2],
+}
+
+/// Limbs of the sums of one entry that are made together.
+struct Group<'a> {
+    primes: Vec<usize>,
+    out: Vec<Halves<'a>>,
+}
+
+impl<'a> Group<'a> {
+    /// Limbs in groups of at most [`SHARED`], as equal as can be.
+    fn of(primes: &[usize], out: Vec<Halves<'a>>) -> Vec<Self> {
+        let (count, mut out) = (primes.len(), out.into_iter());
+        let groups = count.div_ceil(SHARED);
+        let group = |g: usize| {
+            let primes = primes[g * count / groups..(g + 1) * count / groups].to_vec();
+            let out = out.by_ref().take(primes.len()).collect();
+            Self { primes, out }
+        };
+        (0..groups).map(group).collect()
+    }
+}
+
+/// A prepared operand, and limbs of it to be raised.
+type Begun<'a> = (&'a Prepared, &'a Extension, Vec<(usize, &'a mut [Line])>);
+
+/// A block of all digits of a limb and of both halves of its sum: the limb's prime, the block's number and lines.
+struct Piece<'a> {
+    prime: usize,
+    block: Block,
+    /// `None` for a digit's own limb, which stays where it is.
+    digits: Vec<Option<&'a mut [Line]>>,
+    out: [&'a mut [Line]; 2],
 }
 
 /// The division that ends a key switch.
@@ -127,15 +180,7 @@ impl Cpu {
     ) -> Switch<'a> {
         assert!(key.digits.len() == key.pairs.len() && !key.digits.is_empty(), "one key pair a digit, at least one");
         let raising = Raising::new(tables, c, &key.digits, c.shape.basis | key.special);
-        let scratch = self.rows_of_threads(&c.shape.ring, TOGETHER * key.digits.len());
-        Switch { dev: self, tables, c, key, raising, onto, factors, scratch }
-    }
-
-    /// So many rows for each thread.
-    pub(super) fn rows_of_threads(&self, ring: &Ring, rows: usize) -> Vec<Mutex<Vec<Row>>> {
-        let length = layout::lines(ring.log_n());
-        let set = |_| Mutex::new((0..rows).map(|_| self.scratch.take(length)).collect());
-        (0..self.threads()).map(set).collect()
+        Switch { dev: self, tables, c, key, raising, onto, factors }
     }
 
     /// The result over a basis, entry by entry.
@@ -159,67 +204,120 @@ impl Switch<'_> {
         let dropped: Vec<usize> = ((self.c.shape.basis | self.key.special) - down.to).iter().collect();
         let length = layout::lines(self.c.shape.ring.log_n());
         let mut sums = [0, 1].map(|_| dropped.iter().map(|_| self.dev.pool.take(length)).collect::<Vec<Row>>());
-        let items = self.groups(&dropped, halves(sums.each_mut().map(|rows| &mut rows[..])));
-        self.dev.each(HEAVY * n * dropped.len() * digits.len(), items, |_, (primes, mut out)| {
-            self.product(entry, &primes, &digits, &mut out, |prime| division.end(prime));
-            for (&prime, row) in primes.iter().zip(out).flat_map(|(prime, out)| out.map(|row| (prime, row))) {
-                tables.prime(prime).intt(new_lines(row));
-            }
-        });
-        let remainders = self.dev.prepare_sources(sums.into_iter().map(|rows| (&*down.converter, rows)).collect());
+        self.sums(entry, &digits, None, Group::of(&dropped, halves(sums.each_mut().map(|rows| &mut rows[..]))));
+        let rows = dropped.iter().cycle().zip(sums.iter_mut().flatten()).collect();
+        self.dev.each(HEAVY * 2 * n * dropped.len(), rows, |_, (&prime, row)| tables.prime(prime).intt(new_lines(row)));
+        let remainders = sums.into_iter().map(|rows| (&*down.converter, rows)).collect();
+        let remainders = self.dev.prepare_sources(remainders).try_into();
+        let remainders = remainders.unwrap_or_else(|_| unreachable!("a group of rows for each half"));
         let primes: Vec<usize> = down.to.iter().collect();
-        self.dev.each(HEAVY * n * primes.len() * digits.len(), self.groups(&primes, out), |_, (primes, mut out)| {
-            for (half, remainder) in remainders.iter().enumerate() {
-                let rows = out.iter_mut().map(|out| new_lines(out[half]));
-                remainder.extend(down, primes.iter().copied().zip(rows));
-            }
-            self.product(entry, &primes, &digits, &mut out, |prime| division.end(prime));
-        });
+        self.sums(entry, &digits, Some(&Divided { division, remainders }), Group::of(&primes, out));
     }
 
     /// One entry of the batch, not divided.
     fn undivided(&self, entry: usize, out: Vec<Halves<'_>>) {
         let digits = self.dev.digits(self.tables, self.c, entry, &self.key.digits, &self.raising.up);
         let primes: Vec<usize> = (self.c.shape.basis | self.key.special).iter().collect();
+        self.sums(entry, &digits, None, Group::of(&primes, out));
+    }
+
+    /// Limbs of the product with the key plus `onto`, divided or not, a few limbs at a time.
+    fn sums(&self, entry: usize, digits: &[Prepared], divided: Option<&Divided<'_>>, all: Vec<Group<'_>>) {
+        let length = layout::lines(self.c.shape.ring.log_n());
+        let mut scratch: Vec<Row> = (0..SHARED * digits.len()).map(|_| self.dev.scratch.take(length)).collect();
+        for mut group in all {
+            self.begin(digits, divided, &mut scratch, &mut group);
+            self.end(entry, divided, &mut scratch, group);
+        }
+    }
+
+    /// Raises all digits for the limbs of a group, and extends the remainders into their sums; begins all transforms.
+    fn begin<'a>(
+        &'a self,
+        digits: &'a [Prepared],
+        divided: Option<&'a Divided<'_>>,
+        scratch: &'a mut [Row],
+        group: &'a mut Group<'_>,
+    ) {
+        let mut items: Vec<Begun<'a>> = Vec::new();
+        let primes = &group.primes;
+        let rows = scratch.chunks_exact_mut(SHARED).zip(digits).zip(&self.raising.up);
+        items.extend(rows.map(|((rows, digit), up)| (digit, up, limbs(primes, rows.iter_mut().map(new_lines)))));
+        if let Some(Divided { division, remainders }) = divided {
+            let [b, a] = remainders;
+            let rows = group.out.iter_mut().map(|[b, a]| (new_lines(b), new_lines(a)));
+            let (first, second): (Vec<_>, Vec<_>) = rows.unzip();
+            items.push((b, &division.down, limbs(primes, first.into_iter())));
+            items.push((a, &division.down, limbs(primes, second.into_iter())));
+        }
+        // Two tasks a thread; limbs that are raised together read their digit once.
+        let most = primes.len().div_ceil((2 * self.dev.threads()).div_ceil(items.len()));
+        let parts = |(prepared, extension, limbs): Begun<'a>| {
+            let mut limbs = limbs.into_iter().peekable();
+            let mut parts = Vec::new();
+            while limbs.peek().is_some() {
+                parts.push((prepared, extension, limbs.by_ref().take(most).collect::<Vec<_>>()));
+            }
+            parts
+        };
+        let items: Vec<Begun<'a>> = items.into_iter().flat_map(parts).collect();
         let work = HEAVY * self.c.shape.ring.n() * primes.len() * digits.len();
-        self.dev.each(work, self.groups(&primes, out), |_, (primes, mut out)| {
-            self.product(entry, &primes, &digits, &mut out, |_| End::Set);
+        self.dev.each(work, items, |_, (prepared, extension, limbs)| {
+            prepared.begin(extension, self.tables, limbs.into_iter());
         });
     }
 
-    /// Limbs computed together, with their primes.
-    fn groups<'a>(&self, primes: &[usize], out: Vec<Halves<'a>>) -> Vec<(Vec<usize>, Vec<Halves<'a>>)> {
-        let groups = self.dev.groups(primes.iter().copied().zip(out).collect(), TOGETHER);
-        groups.into_iter().map(|group| group.into_iter().unzip()).collect()
+    /// Ends the transforms of a group and sums the products, block by block.
+    fn end(&self, entry: usize, divided: Option<&Divided<'_>>, scratch: &mut [Row], group: Group<'_>) {
+        let mut pieces: Vec<Piece<'_>> = Vec::new();
+        let mut rows: Vec<_> = scratch.chunks_exact_mut(SHARED).map(|rows| rows.iter_mut()).collect();
+        for (prime, out) in group.primes.into_iter().zip(group.out) {
+            let digits = rows.iter_mut().map(|rows| rows.next().expect("a row a limb"));
+            let own = self.key.digits.iter().map(|digit| digit.contains(prime));
+            let mut digits: Vec<_> =
+                digits.zip(own).map(|(row, own)| (!own).then(|| blocks_mut(new_lines(row)))).collect();
+            let mut out = out.map(|row| {
+                let lines = new_lines(row);
+                clear_padding(lines);
+                blocks_mut(lines)
+            });
+            for block in Block::all(layout::lines(self.c.shape.ring.log_n())) {
+                let digits = digits.iter_mut().map(|blocks| blocks.as_mut().and_then(Iterator::next)).collect();
+                let out = out.each_mut().map(|blocks| blocks.next().expect("limbs of one length"));
+                pieces.push(Piece { prime, block, digits, out });
+            }
+        }
+        let work = HEAVY * self.c.shape.ring.n() * self.key.digits.len();
+        self.dev.each(work, pieces, |_, piece| self.piece(entry, divided, piece));
     }
 
-    /// Selected limbs of the inner product with the key plus `onto`. Those that are divided hold the remainders'
-    /// coefficients.
-    fn product(
-        &self,
-        entry: usize,
-        primes: &[usize],
-        digits: &[Prepared],
-        out: &mut [Halves<'_>],
-        end: impl Fn(usize) -> End,
-    ) {
-        let thread = threads::index();
-        let mut scratch = self.scratch[thread % self.scratch.len()].lock().unwrap_or_else(PoisonError::into_inner);
-        self.raising.extend(digits, primes, &mut scratch, TOGETHER);
-        for (place, (&prime, out)) in primes.iter().zip(out).enumerate() {
-            let kernels = self.tables.prime(prime);
-            let factors = self.raising.values(entry, (place, prime), &mut scratch, TOGETHER);
-            let pairs = factors.zip(&self.key.pairs);
-            let terms: Vec<Term<'_, 2>> = pairs
-                .map(|(factor, pair)| Term { factor, with: pair.each_ref().map(|half| half.limb(entry, prime)) })
-                .collect();
-            let end = end(prime);
-            if end != End::Set {
-                out.iter_mut().for_each(|remainder| kernels.ntt(new_lines(remainder)));
+    /// A block of one limb.
+    fn piece(&self, entry: usize, divided: Option<&Divided<'_>>, Piece { prime, block, digits, mut out }: Piece<'_>) {
+        let kernels = self.tables.prime(prime);
+        let keys = self.key.pairs.iter().flatten().map(|half| &half.limb(entry, prime)[block.lines.clone()]);
+        let keys: Vec<&[Line]> = keys.collect();
+        let mut ahead = Ahead::new(&keys, &(0..keys.len() * block.lines.len()), AHEAD);
+        let factors = digits.into_iter().map(|digit| match digit {
+            Some(lines) => {
+                kernels.ntt_block(lines, block.number, &mut ahead);
+                &*lines
             }
-            let sum = Sum { onto: self.onto(entry, prime), ..Sum::of(&terms, end) };
-            kernels.inner_products(out.each_mut().map(|row| new_lines(row)), &sum);
+            None => &self.c.limb(entry, prime)[block.lines.clone()],
+        });
+        let pairs = factors.zip(&self.key.pairs);
+        let lines = &block.lines;
+        let terms: Vec<Term<'_, 2>> = pairs
+            .map(|(factor, pair)| Term {
+                factor,
+                with: pair.each_ref().map(|half| &half.limb(entry, prime)[lines.clone()]),
+            })
+            .collect();
+        let end = divided.map_or(End::Set, |divided| divided.division.end(prime));
+        if end != End::Set {
+            out.iter_mut().for_each(|remainder| kernels.ntt_block(remainder, block.number, &mut ahead));
         }
+        let onto = self.onto(entry, prime).map(|onto| onto.part(&block.lines));
+        kernels.inner_products(out, &Sum { onto, ..Sum::of(&terms, end) });
     }
 
     /// One limb of `onto`; `None` modulo a prime that it lacks.

@@ -2,13 +2,13 @@
 
 use crate::{
     device::{Cpu, CpuPoly, HEAVY, new_lines},
-    kernels::{Converter, LimbKernels},
-    layout::{self, Line},
+    kernels::{Converter, LimbKernels, convert::Sources, limb::Ahead},
+    layout::{self, BLOCK, Line, PADDED, Part},
     pool::Row,
     ring::RingTables,
 };
 use limbwise_device::{Basis, Handle as _, Shape};
-use std::sync::Arc;
+use std::{ops::Range, sync::Arc};
 
 /// Lines prepared by one task: enough to amortize the task, few enough to stay in the L1 cache.
 const TILE: usize = 256;
@@ -23,11 +23,24 @@ pub(super) struct Prepared {
 }
 
 impl Prepared {
-    /// Writes the limbs of those given primes, ascending, that are in the extension's basis, in coefficient form.
-    pub(super) fn extend<'a>(&self, extension: &Extension, limbs: impl Iterator<Item = (usize, &'a mut [Line])>) {
-        let sources: Vec<&[Line]> = self.rows.iter().map(|row| row.lines()).collect();
-        let wanted = limbs.filter_map(|(prime, row)| Some((extension.to.position(prime)?, row)));
-        extension.converter.sweep(&mut wanted.collect::<Vec<_>>(), &sources, self.overflows.lines());
+    /// Writes the limbs of those given primes, ascending, that are in the extension's basis, and begins their transforms
+    /// ([`LimbKernels::ntt_strip`]): a strip is transformed while it is in the L1 cache.
+    pub(super) fn begin<'a>(
+        &self,
+        extension: &Extension,
+        tables: &RingTables,
+        limbs: impl Iterator<Item = (usize, &'a mut [Line])>,
+    ) {
+        let rows: Vec<&[Line]> = self.rows.iter().map(|row| row.lines()).collect();
+        let overflows = self.overflows.lines();
+        let wanted = limbs.filter_map(|(prime, row)| Some((tables.prime(prime), (extension.to.position(prime)?, row))));
+        let (kernels, mut targets): (Vec<_>, Vec<_>) = wanted.unzip();
+        for part in Part::strips(overflows.len()) {
+            extension.converter.sweep(&mut targets, Sources { rows: &rows, overflows, part });
+            for (kernels, (_, row)) in kernels.iter().zip(&mut targets) {
+                kernels.ntt_strip(row, part.first());
+            }
+        }
     }
 }
 
@@ -59,15 +72,15 @@ impl<'a> Raising<'a> {
         Self { tables, c, up }
     }
 
-    /// Writes the coefficients of the raised digits for some primes: row `width·digit + place` is the prime's at `place`.
-    /// Rows of a digit's own primes are left as they are.
-    pub(super) fn extend(&self, digits: &[Prepared], primes: &[usize], rows: &mut [Row], width: usize) {
+    /// Begins the raised digits for some primes: row `width·digit + place` is the prime's at `place`. Rows of a digit's
+    /// own primes are left as they are.
+    pub(super) fn begin(&self, digits: &[Prepared], primes: &[usize], rows: &mut [Row], width: usize) {
         for ((digit, up), rows) in digits.iter().zip(&self.up).zip(rows.chunks_exact_mut(width)) {
-            digit.extend(up, primes.iter().copied().zip(rows.iter_mut().map(new_lines)));
+            digit.begin(up, self.tables, primes.iter().copied().zip(rows.iter_mut().map(new_lines)));
         }
     }
 
-    /// The values of all digits modulo the prime at `place` of what [`Self::extend`] wrote, which are transformed there.
+    /// The values of all digits modulo the prime at `place` of what [`Self::begin`] wrote, where their transforms are ended.
     pub(super) fn values<'r>(
         &'r self,
         entry: usize,
@@ -78,12 +91,38 @@ impl<'a> Raising<'a> {
         let kernels = self.tables.prime(prime);
         self.up.iter().zip(rows.chunks_exact_mut(width)).map(move |(up, rows)| {
             if up.to.contains(prime) {
-                kernels.ntt(new_lines(&mut rows[place]));
+                end_transform(kernels, new_lines(&mut rows[place]));
                 rows[place].lines()
             } else {
                 self.c.limb(entry, prime)
             }
         })
+    }
+}
+
+/// Begins the transform of a limb of coefficients.
+pub(super) fn begin_transform(kernels: &dyn LimbKernels, limb: &mut [Line]) {
+    Part::strips(limb.len()).for_each(|part| kernels.ntt_strip(limb, part.first()));
+}
+
+/// Ends a transform that was begun.
+pub(super) fn end_transform(kernels: &dyn LimbKernels, limb: &mut [Line]) {
+    layout::blocks_mut(limb)
+        .enumerate()
+        .for_each(|(number, block)| kernels.ntt_block(block, number, &mut Ahead::nothing()));
+}
+
+/// A block of a limb: its number, and its lines without padding.
+pub(super) struct Block {
+    pub(super) number: usize,
+    pub(super) lines: Range<usize>,
+}
+
+impl Block {
+    /// The blocks of a limb of so many lines.
+    pub(super) fn all(lines: usize) -> impl Iterator<Item = Self> {
+        let starts = (0..lines).step_by(PADDED).enumerate();
+        starts.map(move |(number, start)| Self { number, lines: start..lines.min(start + BLOCK) })
     }
 }
 

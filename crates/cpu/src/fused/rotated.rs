@@ -22,12 +22,12 @@ use crate::{
         galois::{self, ValueMap},
         sums::{End, Onto, Sum, Term},
     },
-    layout::{BLOCK, Line, PADDED},
+    layout::{self, BLOCK, Line, PADDED},
     pool::Row,
     ring::RingTables,
     threads,
 };
-use limbwise_device::{Handle as _, Rotation, Terms, Weight, ops::broadcast};
+use limbwise_device::{Handle as _, Ring, Rotation, Terms, Weight, ops::broadcast};
 use std::{
     ops::Range,
     sync::{Arc, Mutex, PoisonError},
@@ -151,6 +151,15 @@ impl Cpu {
     }
 }
 
+impl Cpu {
+    /// So many rows for each thread.
+    fn rows_of_threads(&self, ring: &Ring, rows: usize) -> Vec<Mutex<Vec<Row>>> {
+        let length = layout::lines(ring.log_n());
+        let set = |_| Mutex::new((0..rows).map(|_| self.scratch.take(length)).collect());
+        (0..self.threads()).map(set).collect()
+    }
+}
+
 impl Rotated<'_> {
     /// Limbs that are raised together: weights of one limb need the room of the others.
     fn together(&self) -> usize {
@@ -163,7 +172,7 @@ impl Rotated<'_> {
         let mut scratch = self.scratch[thread % self.scratch.len()].lock().unwrap_or_else(PoisonError::into_inner);
         let (raised, room) = scratch.split_at_mut(self.together() * digits.len());
         let primes: Vec<usize> = limbs.iter().map(|limb| limb.0).collect();
-        self.raising.extend(digits, &primes, raised, self.together());
+        self.raising.begin(digits, &primes, raised, self.together());
         for (place, (prime, mut out)) in limbs.into_iter().enumerate() {
             let digits: Vec<&[Line]> = self.raising.values(entry, (place, prime), raised, self.together()).collect();
             let limb = Limb { entry, prime, kernels: self.tables.prime(prime), digits: &digits };

@@ -1,6 +1,10 @@
 //! Stands for [`avx2`](super) where the target is no x86-64: nothing here can be made, so nothing here is ever called.
 
-use super::{LimbKernels, words::WordConversion};
+use super::{
+    LimbKernels,
+    convert::{Sources, Target},
+    words::WordConversion,
+};
 use crate::layout::Line;
 use limbwise_math::{modulus::Modulus, rns::BaseConversion};
 use std::convert::Infallible;
@@ -29,14 +33,7 @@ pub(crate) fn prepare(token: Token, _c: &WordConversion, _sources: &mut [&mut [L
     match token.0 {}
 }
 
-pub(crate) fn sweep(
-    token: Token,
-    _c: &WordConversion,
-    _first: usize,
-    _out: &mut [&mut [Line]],
-    _y: &[&[Line]],
-    _overflows: &[Line],
-) {
+pub(crate) fn sweep(token: Token, _c: &WordConversion, _out: &mut [Target<'_>], _y: Sources<'_>) {
     match token.0 {}
 }
 
@@ -63,7 +60,7 @@ impl ShortConversion {
         match self.0.0 {}
     }
 
-    pub(crate) fn sweep(&self, _first: usize, _out: &mut [&mut [Line]], _y: &[&[Line]], _overflows: &[Line]) {
+    pub(crate) fn sweep(&self, _out: &mut [Target<'_>], _y: Sources<'_>) {
         match self.0.0 {}
     }
 }

@@ -4,7 +4,7 @@ use super::{
     Isa, avx2, ifma,
     words::{SWEEP, Unit, WordConversion},
 };
-use crate::layout::Line;
+use crate::layout::{Line, Part};
 #[cfg(test)]
 use crate::traffic;
 use limbwise_math::{
@@ -50,12 +50,26 @@ impl Short {
         }
     }
 
-    fn sweep(&self, first: usize, targets: &mut [&mut [Line]], sources: &[&[Line]], overflows: &[Line]) {
+    fn sweep(&self, targets: &mut [Target<'_>], sources: Sources<'_>) {
         match self {
-            Self::Ifma(kernel) => kernel.sweep(first, targets, sources, overflows),
-            Self::Avx2(kernel) => kernel.sweep(first, targets, sources, overflows),
+            Self::Ifma(kernel) => kernel.sweep(targets, sources),
+            Self::Avx2(kernel) => kernel.sweep(targets, sources),
         }
     }
+}
+
+/// A target by its index, and its limb.
+pub type Target<'a> = (usize, &'a mut [Line]);
+
+/// What a sweep reads.
+#[derive(Clone, Copy)]
+pub struct Sources<'a> {
+    /// Prepared sources.
+    pub rows: &'a [&'a [Line]],
+    /// What preparing them left.
+    pub overflows: &'a [Line],
+    /// The lines that are visited; others of the targets are left as they are.
+    pub part: Part,
 }
 
 /// Kernel of a sweep.
@@ -102,9 +116,9 @@ impl Converter {
             let (overflows, scaled) = scratch.split_at_mut(length);
             scaled.chunks_exact_mut(length).zip(sources).for_each(|(to, from)| to.copy_from_slice(from));
             self.prepare(&mut scaled.chunks_exact_mut(length).collect::<Vec<_>>(), overflows);
-            let sources: Vec<&[Line]> = scaled.chunks_exact(length).collect();
+            let rows: Vec<&[Line]> = scaled.chunks_exact(length).collect();
             let mut targets: Vec<_> = targets.iter_mut().enumerate().map(|(j, target)| (j, &mut **target)).collect();
-            self.sweep(&mut targets, &sources, overflows);
+            self.sweep(&mut targets, Sources { rows: &rows, overflows, part: Part::all(length) });
         });
     }
 
@@ -139,30 +153,25 @@ impl Converter {
         overflows.iter_mut().flat_map(|line| &mut line.0).for_each(|sum| *sum = Fraction::round(*sum));
     }
 
-    /// Writes targets, given with ascending indices, from prepared sources; each source is read once for consecutive
-    /// targets.
+    /// Writes lines of targets, given with ascending indices, from prepared sources; each source is read once for
+    /// consecutive targets.
     ///
     /// # Panics
     /// If there is not one slice per prime.
-    pub fn sweep(&self, targets: &mut [(usize, &mut [Line])], sources: &[&[Line]], overflows: &[Line]) {
-        assert_eq!(sources.len(), self.base.from.len());
+    pub fn sweep(&self, targets: &mut [Target<'_>], sources: Sources<'_>) {
+        assert_eq!(sources.rows.len(), self.base.from.len());
         let mut rest = targets;
         while let Some(&mut (first, _)) = rest.first_mut() {
             let run = rest.iter().zip(first..).take_while(|((j, _), next)| j == next).count();
             let (kernel, count) = self.kernel(first, run);
             let (now, later) = std::mem::take(&mut rest).split_at_mut(count);
             rest = later;
-            let mut now: Vec<&mut [Line]> = now.iter_mut().map(|(_, target)| &mut **target).collect();
             #[cfg(test)]
-            traffic::sweep(&now, sources, overflows);
+            traffic::sweep(now, sources);
             match kernel {
-                Kernel::Short(kernel) => kernel.sweep(first, &mut now, sources, overflows),
-                Kernel::Words(kernel) => kernel.sweep(first, &mut now, sources, overflows),
-                Kernel::Scalar => {
-                    now.into_iter()
-                        .zip(first..)
-                        .for_each(|(target, j)| self.sweep_scalar(j, target, sources, overflows));
-                }
+                Kernel::Short(kernel) => kernel.sweep(now, sources),
+                Kernel::Words(kernel) => kernel.sweep(now, sources),
+                Kernel::Scalar => now.iter_mut().for_each(|(j, target)| self.sweep_scalar(*j, target, sources)),
             }
         }
     }
@@ -181,11 +190,11 @@ impl Converter {
         }
     }
 
-    fn sweep_scalar(&self, j: usize, target: &mut [Line], sources: &[&[Line]], overflows: &[Line]) {
+    fn sweep_scalar(&self, j: usize, target: &mut [Line], sources: Sources<'_>) {
         let (t, weights, corrections) = (self.base.to[j], &self.base.weights[j], &self.base.corrections[j]);
-        for (i, (out, overflows)) in target.iter_mut().zip(overflows).enumerate() {
-            for (lane, (out, &overflows)) in out.0.iter_mut().zip(&overflows.0).enumerate() {
-                let products = sources.iter().zip(weights).map(|(y, &w)| u128::from(y[i].0[lane]) * u128::from(w));
+        for i in sources.part.runs().flatten() {
+            for (lane, (out, &overflows)) in target[i].0.iter_mut().zip(&sources.overflows[i].0).enumerate() {
+                let products = sources.rows.iter().zip(weights).map(|(y, &w)| u128::from(y[i].0[lane]) * u128::from(w));
                 let correction = usize::try_from(overflows).ok().and_then(|e| corrections.get(e));
                 *out = t.add(t.reduce_wide(products.sum()), correction.copied().unwrap_or(0));
             }

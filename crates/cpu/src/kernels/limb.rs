@@ -10,6 +10,7 @@ use super::{
 };
 use crate::layout::Line;
 use limbwise_math::modulus::Modulus;
+use std::ops::Range;
 
 /// Arithmetic modulo one prime on limbs of one ring degree.
 ///
@@ -19,6 +20,13 @@ pub trait LimbKernels: Send + Sync {
     fn isa(&self) -> Isa;
     /// Coefficients → values, in place.
     fn ntt(&self, a: &mut [Line]);
+    /// The levels of [`Self::ntt`] between blocks, on the strip of columns from line `first` of each block on; nothing
+    /// for a limb of one block. All strips, and then [`Self::ntt_block`] of all blocks, are a transform; between the two
+    /// words are not residues.
+    fn ntt_strip(&self, a: &mut [Line], first: usize);
+    /// The levels of [`Self::ntt`] within a block, which is given without padding and by its number. Asks for lines on the
+    /// way where the instruction set has a way to.
+    fn ntt_block(&self, block: &mut [Line], number: usize, ahead: &mut Ahead<'_>);
     /// Values → coefficients, in place.
     fn intt(&self, a: &mut [Line]);
     /// [`Self::intt`] into another limb.
@@ -79,6 +87,49 @@ pub trait LimbKernels: Send + Sync {
     /// One step of a blind rotation.
     fn blind_step(&self, step: &Step<'_>, acc: &mut [&mut [Line]], scratch: &mut Scratch<'_>) {
         by_limbs(self, step, acc, scratch);
+    }
+}
+
+/// Lines to ask for while something else is computed, a few at a time: bursts fill a core's miss buffers and stall it.
+pub struct Ahead<'a> {
+    /// Lines of the limb at hand, and the limbs behind it.
+    lines: &'a [Line],
+    limbs: &'a [&'a [Line]],
+    left: usize,
+    by: usize,
+}
+
+impl<'a> Ahead<'a> {
+    /// Nothing.
+    #[must_use]
+    pub fn nothing() -> Self {
+        Self { lines: &[], limbs: &[], left: 0, by: 0 }
+    }
+
+    /// Some lines of limbs of one length, which are numbered through from the first limb on; `by` at a time.
+    #[must_use]
+    pub fn new(limbs: &'a [&'a [Line]], lines: &Range<usize>, by: usize) -> Self {
+        let Some(first) = limbs.first().filter(|first| !first.is_empty()) else { return Self::nothing() };
+        let (limb, offset) = (lines.start / first.len(), lines.start % first.len());
+        match limbs.get(limb..) {
+            Some([limb, limbs @ ..]) => Self { lines: &limb[offset..], limbs, left: lines.len(), by },
+            _ => Self::nothing(),
+        }
+    }
+
+    /// The next lines.
+    #[inline]
+    pub(super) fn take(&mut self) -> impl Iterator<Item = &'a Line> {
+        let count = self.by.min(self.left);
+        self.left -= count;
+        (0..count).map_while(|_| {
+            let (line, rest) = self.lines.split_first()?;
+            self.lines = rest;
+            if let ([], [limb, limbs @ ..]) = (rest, self.limbs) {
+                (self.lines, self.limbs) = (limb, limbs);
+            }
+            Some(line)
+        })
     }
 }
 

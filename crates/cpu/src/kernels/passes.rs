@@ -3,9 +3,9 @@
 //! `transforms!("features")` is invoked in a module with an arithmetic: `V` (a vector of `LANES` words, `HALVES` of
 //! them per line), `Constants`, `Factor` and `Wide` (a factor in all lanes), and the functions `load`, `store`, `zero`,
 //! `wide`, `lane_factor`, `enter` (a residue → a value), `leave` (a value → its residue), `correct` and `correct_sum`
-//! (the same value, smaller), `product`, `sum`, `difference`, `transpose`. It defines `forward` and `inverse`. Both have a
-//! raw form for what computes on with values instead of residues: `forward` then neither enters nor leaves, `inverse` only
-//! leaves.
+//! (the same value, smaller), `product`, `sum`, `difference`, `transpose`. It defines `forward`, its parts
+//! `forward_strip` and `forward_block`, and `inverse`. They have a raw form for what computes on with values instead of
+//! residues: `forward` then neither enters nor leaves, `inverse` only leaves.
 //!
 //! Why radix 4: sixteen registers hold one radix-4 pass with its constants and no more, and arithmetic without a wide
 //! multiply-add is slow enough to hide the loads from the L1 cache between passes. The outer passes, over several
@@ -218,56 +218,71 @@ macro_rules! transforms {
             }
         }
 
-        /// Coefficients → values in internal order. Range: [0, q) → [0, q); raw: values as a pass takes and leaves them.
+        /// The passes over several blocks, on the strip of columns from line `first` of each block on.
         #[target_feature(enable = $features)]
-        pub(super) fn forward<const RAW: bool>(k: Constants, t: &Factors<Factor>, a: &mut [Line]) {
-            let blocks = a.len().div_ceil(PADDED);
-            for strip in (0..if t.outer > 0 { BLOCK } else { 0 }).step_by(STRIP) {
-                let mut span = blocks;
-                for (i, pass) in t.passes[..t.outer].iter().enumerate() {
-                    span /= if pass.is_double { 4 } else { 2 };
-                    for block in 0..span {
-                        let start = block * PADDED + strip;
-                        let rows = Rows { stride: span * PADDED, columns: start..start + STRIP };
-                        if i == 0 && !RAW {
-                            forward_pass::<true>(k, pass, a, rows, 0);
-                        } else {
-                            forward_pass::<false>(k, pass, a, rows, 0);
-                        }
+        pub(super) fn forward_strip<const RAW: bool>(k: Constants, t: &Factors<Factor>, a: &mut [Line], first: usize) {
+            let mut span = a.len().div_ceil(PADDED);
+            for (i, pass) in t.passes[..t.outer].iter().enumerate() {
+                span /= if pass.is_double { 4 } else { 2 };
+                for block in 0..span {
+                    let start = block * PADDED + first;
+                    let rows = Rows { stride: span * PADDED, columns: start..start + STRIP };
+                    if i == 0 && !RAW {
+                        forward_pass::<true>(k, pass, a, rows, 0);
+                    } else {
+                        forward_pass::<false>(k, pass, a, rows, 0);
                     }
                 }
             }
+        }
+
+        /// The passes within a block, which is given without its padding.
+        #[target_feature(enable = $features)]
+        pub(super) fn forward_block<const RAW: bool>(
+            k: Constants,
+            t: &Factors<Factor>,
+            block: &mut [Line],
+            number: usize,
+        ) {
             let (inner, rows) = t.passes[t.outer..].split_at(t.passes.len() - t.outer - 4);
             let mut tile = [Line::default(); 16];
-            for (b, block) in a.chunks_mut(PADDED).enumerate() {
-                let bare = block.len().min(BLOCK);
-                let block = &mut block[..bare];
-                let mut span = bare;
-                for (i, pass) in inner.iter().enumerate() {
-                    let first_node = b * (bare / span);
-                    span /= if pass.is_double { 4 } else { 2 };
-                    if t.outer == 0 && i == 0 && !RAW {
-                        forward_pass::<true>(k, pass, block, Rows::all(span), first_node);
-                    } else {
-                        forward_pass::<false>(k, pass, block, Rows::all(span), first_node);
+            let bare = block.len();
+            let mut span = bare;
+            for (i, pass) in inner.iter().enumerate() {
+                let first_node = number * (bare / span);
+                span /= if pass.is_double { 4 } else { 2 };
+                if t.outer == 0 && i == 0 && !RAW {
+                    forward_pass::<true>(k, pass, block, Rows::all(span), first_node);
+                } else {
+                    forward_pass::<false>(k, pass, block, Rows::all(span), first_node);
+                }
+            }
+            for (r, row) in block.chunks_exact_mut(32).enumerate() {
+                let r = number * (bare / 32) + r;
+                t.prefetch(r);
+                forward_pass::<false>(k, &rows[0], row, Rows::all(8), r);
+                forward_pass::<false>(k, &rows[1], row, Rows::all(2), 4 * r);
+                for (to, twist) in row.chunks_exact_mut(16).zip(&t.twist) {
+                    forward_twist(k, to, &mut tile, twist);
+                    forward_pass::<false>(k, &rows[2], &mut tile, Rows::all(4), r);
+                    let nodes = &rows[3].nodes[4 * r..4 * r + 4];
+                    match rows[3].fix {
+                        0 => forward_last::<0, RAW>(k, &tile, to, nodes),
+                        1 => forward_last::<1, RAW>(k, &tile, to, nodes),
+                        _ => forward_last::<3, RAW>(k, &tile, to, nodes),
                     }
                 }
-                for (r, row) in block.chunks_exact_mut(32).enumerate() {
-                    let r = b * (bare / 32) + r;
-                    t.prefetch(r);
-                    forward_pass::<false>(k, &rows[0], row, Rows::all(8), r);
-                    forward_pass::<false>(k, &rows[1], row, Rows::all(2), 4 * r);
-                    for (to, twist) in row.chunks_exact_mut(16).zip(&t.twist) {
-                        forward_twist(k, to, &mut tile, twist);
-                        forward_pass::<false>(k, &rows[2], &mut tile, Rows::all(4), r);
-                        let nodes = &rows[3].nodes[4 * r..4 * r + 4];
-                        match rows[3].fix {
-                            0 => forward_last::<0, RAW>(k, &tile, to, nodes),
-                            1 => forward_last::<1, RAW>(k, &tile, to, nodes),
-                            _ => forward_last::<3, RAW>(k, &tile, to, nodes),
-                        }
-                    }
-                }
+            }
+        }
+
+        /// Coefficients → values in internal order. Range: [0, q) → [0, q); raw: values as a pass takes and leaves them.
+        #[target_feature(enable = $features)]
+        pub(super) fn forward<const RAW: bool>(k: Constants, t: &Factors<Factor>, a: &mut [Line]) {
+            if t.outer > 0 {
+                (0..BLOCK).step_by(STRIP).for_each(|first| forward_strip::<RAW>(k, t, a, first));
+            }
+            for (number, block) in blocks_mut(a).enumerate() {
+                forward_block::<RAW>(k, t, block, number);
             }
         }
 
@@ -542,8 +557,13 @@ pub(super) use transforms;
 use crate::layout::Line;
 use std::ops::Range;
 
-/// Lines of a strip: sixteen rows of it are 8 KiB.
-pub(super) const STRIP: usize = 8;
+/// A part of a forward transform: the passes over several blocks on a strip, given by its first column, or those within a
+/// block, given by its number.
+#[derive(Clone, Copy)]
+pub(super) enum TransformPart {
+    Strip(usize),
+    Block(usize),
+}
 
 /// The lines that one pass visits: rows `stride` lines apart, of which it visits some columns.
 pub(super) struct Rows {

@@ -2,13 +2,15 @@
 
 use super::{
     Isa, LimbKernels,
+    limb::Ahead,
     matrix::{PackedMatrix, by_words},
 };
-use crate::layout::{BLOCK, Line, PADDED, blocks_mut};
+use crate::layout::{BLOCK, Line, PADDED, STRIP, blocks_mut};
 use limbwise_math::{
     modulus::{Modulus, Shoup},
     ntt::NttTable,
 };
+use std::ops::Range;
 
 /// Scalar kernels for one prime and ring degree.
 pub struct ScalarLimb {
@@ -17,6 +19,13 @@ pub struct ScalarLimb {
 }
 
 impl ScalarLimb {
+    /// The stages between blocks, on some columns.
+    fn ntt_columns(&self, a: &mut [Line], columns: Range<usize>) {
+        for (stage, half) in self.halves().filter(|&(_, half)| half >= BLOCK) {
+            self.outer_stage(a, half, columns.clone(), &self.table.roots()[1 << stage..], Self::forward);
+        }
+    }
+
     /// Tables for a prime that is 1 modulo 2N.
     #[must_use]
     pub fn new(modulus: Modulus, log_n: u32) -> Self {
@@ -40,32 +49,41 @@ impl ScalarLimb {
         (*x, *y) = (sum.min(sum.wrapping_sub(twice)), self.q.mul_shoup_lazy(difference, w));
     }
 
-    /// One stage on pairs of whole lines, `half` lines apart (counted without padding).
-    fn line_stage(&self, a: &mut [Line], half: usize, roots: &[Shoup], f: impl Fn(&Self, &mut u64, &mut u64, Shoup)) {
-        let apply = |low: &mut [Line], high: &mut [Line], w: Shoup| {
-            for (x, y) in low.iter_mut().zip(high) {
-                x.0.iter_mut().zip(&mut y.0).for_each(|(x, y)| f(self, x, y, w));
-            }
-        };
-        if half >= BLOCK {
-            let span = half / BLOCK * PADDED; // padding takes part; its words are never looked at
-            for (pair, &w) in a.chunks_exact_mut(2 * span).zip(roots) {
-                let (low, high) = pair.split_at_mut(span);
-                for (low, high) in blocks_mut(low).zip(blocks_mut(high)) {
-                    apply(low, high, w);
-                }
-            }
-        } else {
-            let mut roots = roots.iter();
-            for block in blocks_mut(a) {
-                for (pair, &w) in block.chunks_exact_mut(2 * half).zip(roots.by_ref()) {
-                    let (low, high) = pair.split_at_mut(half);
-                    apply(low, high, w);
-                }
+    /// A stage on pairs of lines of different blocks, `half` lines apart (counted without padding), some columns of each.
+    fn outer_stage(&self, a: &mut [Line], half: usize, columns: Range<usize>, roots: &[Shoup], f: Butterfly) {
+        let span = half / BLOCK * PADDED;
+        for (pair, &w) in a.chunks_exact_mut(2 * span).zip(roots) {
+            let (low, high) = pair.split_at_mut(span);
+            for (low, high) in blocks_mut(low).zip(blocks_mut(high)) {
+                self.apply(&mut low[columns.clone()], &mut high[columns.clone()], w, f);
             }
         }
     }
+
+    /// A stage on pairs of lines of one block, `half` lines apart.
+    fn inner_stage(&self, block: &mut [Line], half: usize, roots: &[Shoup], f: Butterfly) {
+        for (pair, &w) in block.chunks_exact_mut(2 * half).zip(roots) {
+            let (low, high) = pair.split_at_mut(half);
+            self.apply(low, high, w, f);
+        }
+    }
+
+    #[inline]
+    fn apply(&self, low: &mut [Line], high: &mut [Line], w: Shoup, f: Butterfly) {
+        for (x, y) in low.iter_mut().zip(high) {
+            x.0.iter_mut().zip(&mut y.0).for_each(|(x, y)| f(self, x, y, w));
+        }
+    }
+
+    /// Lines between the operands of each stage on whole lines, with the stage's number.
+    fn halves(&self) -> impl DoubleEndedIterator<Item = (u32, usize)> {
+        let log_n = self.table.log_n();
+        (0..log_n - 3).map(move |stage| (stage, 1 << (log_n - 4 - stage)))
+    }
 }
+
+/// A butterfly in place.
+type Butterfly = fn(&ScalarLimb, &mut u64, &mut u64, Shoup);
 
 /// One stage inside a tile of 128 words in bit-reversed order.
 fn tile_stage(tile: &mut [u64; 128], half: usize, roots: &[Shoup], f: impl Fn(&mut u64, &mut u64, Shoup)) {
@@ -104,12 +122,21 @@ impl LimbKernels for ScalarLimb {
     }
 
     fn ntt(&self, a: &mut [Line]) {
-        let (log_n, roots) = (self.table.log_n(), self.table.roots());
-        for stage in 0..log_n - 3 {
-            self.line_stage(a, 1 << (log_n - 4 - stage), &roots[1 << stage..], Self::forward);
+        self.ntt_columns(a, 0..BLOCK);
+        blocks_mut(a).enumerate().for_each(|(number, block)| self.ntt_block(block, number, &mut Ahead::nothing()));
+    }
+
+    fn ntt_strip(&self, a: &mut [Line], first: usize) {
+        self.ntt_columns(a, first..first + STRIP);
+    }
+
+    fn ntt_block(&self, block: &mut [Line], number: usize, _ahead: &mut Ahead<'_>) {
+        let (log_n, roots, lines) = (self.table.log_n(), self.table.roots(), block.len());
+        for (stage, half) in self.halves().filter(|&(_, half)| half < BLOCK) {
+            self.inner_stage(block, half, &roots[(1 << stage) + number * (lines / (2 * half))..], Self::forward);
         }
         let q = self.q.value();
-        for (t, tile) in blocks_mut(a).flat_map(|block| block.chunks_exact_mut(16)).enumerate() {
+        for (t, tile) in (number * (lines / 16)..).zip(block.chunks_exact_mut(16)) {
             let mut words = [0; 128];
             words.chunks_exact_mut(8).zip(&*tile).for_each(|(to, line)| to.copy_from_slice(&line.0));
             for half in [4, 2, 1] {
@@ -133,8 +160,15 @@ impl LimbKernels for ScalarLimb {
             }
             words.chunks_exact(8).zip(tile).for_each(|(from, line)| line.0.copy_from_slice(from));
         }
-        for stage in (0..log_n - 3).rev() {
-            self.line_stage(a, 1 << (log_n - 4 - stage), &roots[1 << stage..], Self::inverse);
+        for (stage, half) in self.halves().rev() {
+            let roots = &roots[1 << stage..];
+            if half >= BLOCK {
+                self.outer_stage(a, half, 0..BLOCK, roots, Self::inverse);
+                continue;
+            }
+            for (number, block) in blocks_mut(a).enumerate() {
+                self.inner_stage(block, half, &roots[number * (block.len() / (2 * half))..], Self::inverse);
+            }
         }
         let n_inverse = self.table.n_inverse();
         each(a, |x| self.q.mul_shoup(x, n_inverse));

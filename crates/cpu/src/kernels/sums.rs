@@ -2,6 +2,7 @@
 
 use super::{LimbKernels, convert::TILE};
 use crate::layout::Line;
+use std::ops::Range;
 
 /// One product of a sum: a factor times each of H limbs.
 #[derive(Clone, Copy)]
@@ -19,6 +20,14 @@ pub struct Onto<'a, const H: usize> {
     pub limbs: [Option<&'a [Line]>; H],
     /// The constant in [0, q).
     pub times: u64,
+}
+
+impl<const H: usize> Onto<'_, H> {
+    /// Some lines of it.
+    #[must_use]
+    pub fn part(self, lines: &Range<usize>) -> Self {
+        Self { limbs: self.limbs.map(|limb| Some(&limb?[lines.clone()])), ..self }
+    }
 }
 
 /// The final step of a sum.

@@ -12,7 +12,11 @@
 //! * μ = ⌊2^(64+s)/t'⌋ is below 2^64, and ⌊c·μ/2^64⌋, of which `high` takes up to 3, misses S/t' by less than
 //!   2·2^s/t' + 1 + 1 + 3 < 7: the remainder is in [0, 7t'), below 2^64.
 
-use super::{avx2, ifma};
+use super::{
+    avx2,
+    convert::{Sources, Target as Swept},
+    ifma,
+};
 use crate::layout::Line;
 use limbwise_math::{
     modulus::{Modulus, Shoup},
@@ -96,11 +100,11 @@ impl WordConversion {
         }
     }
 
-    /// Writes up to [`SWEEP`] targets from number `first` on, from prepared sources.
-    pub(super) fn sweep(&self, first: usize, out: &mut [&mut [Line]], sources: &[&[Line]], overflows: &[Line]) {
+    /// Writes lines of up to [`SWEEP`] consecutive targets, from prepared sources.
+    pub(super) fn sweep(&self, out: &mut [Swept<'_>], sources: Sources<'_>) {
         match self.unit {
-            Unit::Avx2(token) => avx2::sweep(token, self, first, out, sources, overflows),
-            Unit::Avx512(token) => ifma::sweep(token, self, first, out, sources, overflows),
+            Unit::Avx2(token) => avx2::sweep(token, self, out, sources),
+            Unit::Avx512(token) => ifma::sweep(token, self, out, sources),
         }
     }
 }
@@ -144,21 +148,19 @@ macro_rules! conversions {
         pub(crate) fn sweep(
             _token: $token,
             c: &WordConversion,
-            first: usize,
-            out: &mut [&mut [Line]],
-            y: &[&[Line]],
-            overflows: &[Line],
+            out: &mut [Swept<'_>],
+            y: Sources<'_>,
         ) {
             #[expect(unsafe_code, reason = "calls into code for one instruction set")]
             match out {
                 // SAFETY: the token proves the features.
-                [a] => unsafe { sweep_lines(c, first, [a], y, overflows) },
+                [(j, a)] => unsafe { sweep_lines(c, *j, [a], y) },
                 // SAFETY: the token proves the features.
-                [a, b] => unsafe { sweep_lines(c, first, [a, b], y, overflows) },
+                [(j, a), (_, b)] => unsafe { sweep_lines(c, *j, [a, b], y) },
                 // SAFETY: the token proves the features.
-                [a, b, d] => unsafe { sweep_lines(c, first, [a, b, d], y, overflows) },
+                [(j, a), (_, b), (_, d)] => unsafe { sweep_lines(c, *j, [a, b, d], y) },
                 // SAFETY: the token proves the features.
-                [a, b, d, e] => unsafe { sweep_lines(c, first, [a, b, d, e], y, overflows) },
+                [(j, a), (_, b), (_, d), (_, e)] => unsafe { sweep_lines(c, *j, [a, b, d, e], y) },
                 _ => unreachable!("a sweep has 1 to 4 targets"),
             }
         }
@@ -210,14 +212,13 @@ macro_rules! conversions {
             c: &WordConversion,
             first: usize,
             out: [&mut [Line]; T],
-            sources: &[&[Line]],
-            overflows: &[Line],
+            Sources { rows: sources, overflows, part }: Sources<'_>,
         ) {
             let (k, chunk, count) = (Shifts::new(c.bits), c.chunk(), c.targets.len());
             let (targets, weights) = (&c.targets[first..first + T], &c.weights[first..]);
-            for (line, overflows) in overflows.iter().enumerate() {
+            for line in part.runs().flatten() {
                 for half in 0..HALVES {
-                    let e = load(overflows, half);
+                    let e = load(&overflows[line], half);
                     let last = &weights[count * sources.len()..][..T];
                     let mut sums = [[splat(0); 3]; SWEEP];
                     unroll!(4 {

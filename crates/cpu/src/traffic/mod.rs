@@ -15,10 +15,12 @@ use crate::{
     kernels::{
         Isa, LimbKernels,
         blind::{Scratch, Step},
+        convert::{Sources, Target},
+        limb::Ahead,
         matrix::{self, PackedMatrix},
         sums::Sum,
     },
-    layout::{BLOCK, Line, PADDED},
+    layout::{BLOCK, Line, PADDED, STRIP},
 };
 use std::cell::RefCell;
 
@@ -154,10 +156,13 @@ pub(crate) fn side_by_side(streams: impl IntoIterator<Item = Stream>) {
     });
 }
 
-/// A conversion's sweep: all targets beside all sources.
-pub(crate) fn sweep(targets: &[&mut [Line]], sources: &[&[Line]], overflows: &[Line]) {
-    let sources = sources.iter().map(|source| read(source)).chain([read(overflows)]);
-    side_by_side(sources.chain(targets.iter().map(|target| write(target))));
+/// A conversion's sweep: the visited lines of all targets beside those of all sources.
+pub(crate) fn sweep(targets: &[Target<'_>], sources: Sources<'_>) {
+    for lines in sources.part.runs() {
+        let from = sources.rows.iter().copied().chain([sources.overflows]).map(read);
+        let all = from.chain(targets.iter().map(|(_, target)| write(target)));
+        side_by_side(all.map(|stream| stream.part(lines.start, lines.len())));
+    }
 }
 
 /// An automorphism: each tile of the result, without padding, from one tile of the operand, given by its first line.
@@ -233,6 +238,19 @@ impl LimbKernels for Watched {
     fn ntt(&self, a: &mut [Line]) {
         self.transform(a, None, false);
         self.kernels.ntt(a);
+    }
+
+    fn ntt_strip(&self, a: &mut [Line], first: usize) {
+        if a.len() > BLOCK {
+            side_by_side(a.chunks(PADDED).map(|block| write(&block[first..first + STRIP])));
+        }
+        self.kernels.ntt_strip(a, first);
+    }
+
+    fn ntt_block(&self, block: &mut [Line], number: usize, ahead: &mut Ahead<'_>) {
+        let share = block.len() / 16;
+        side_by_side([write(block), read(&self.twiddles[number * share..][..share])]);
+        self.kernels.ntt_block(block, number, ahead);
     }
 
     fn intt(&self, a: &mut [Line]) {

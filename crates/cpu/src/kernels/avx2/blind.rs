@@ -7,12 +7,13 @@
 use super::{
     exact::{Exact, Room, Signs, Total},
     float::{self, Constants, Factor, Float, corrected, float, float_signed},
-    vector::{HALVES, LANES, V, lift_once, load, load_at, prefetch_later, splat, store},
+    vector::{HALVES, LANES, V, ask, lift_once, load, load_at, splat, store},
 };
 use crate::{
     kernels::{
-        blind::{Prefetch, Scratch, Step},
+        blind::{Scratch, Step},
         factors::Factors,
+        limb::Ahead,
     },
     layout::{self, BLOCK, Line},
 };
@@ -64,7 +65,8 @@ impl Blind {
         let length = layout::lines(s.log_n);
         let (components, levels) = (acc.len(), s.gadget.levels() as usize);
         let k = Constants::new(s.modulus);
-        let mut next = Cursor::new(&s.next, length * (components + 1));
+        let calls = length * (components + 1);
+        let mut next = Ahead::new(s.next.limbs, &s.next.lines, s.next.lines.len().div_ceil(calls));
         for (acc, digits) in acc.iter().zip(scratch.digits.chunks_exact_mut(levels)) {
             rotated_digits(k, s, digits, acc, &mut next);
         }
@@ -95,55 +97,19 @@ pub(super) fn close(q: Modulus, acc: &mut [Line]) {
     behind.0 = limb[0].0.map(|x| q.neg(x));
 }
 
-/// Prefetches the key of the next step, a few lines at a time: bursts fill the core's miss buffers and stall it.
-struct Cursor<'a> {
-    /// Lines of the limb at hand, and the limbs behind it.
-    lines: &'a [Line],
-    limbs: &'a [&'a [Line]],
-    left: usize,
-    by: usize,
-}
-
-impl<'a> Cursor<'a> {
-    fn new(next: &Prefetch<'a>, calls: usize) -> Self {
-        let Prefetch { limbs, lines } = next;
-        let (left, by) = (lines.len(), lines.len().div_ceil(calls));
-        let Some(first) = limbs.first() else { return Self { lines: &[], limbs, left: 0, by } };
-        let (limb, offset) = (lines.start / first.len(), lines.start % first.len());
-        match limbs.get(limb..) {
-            Some([limb, limbs @ ..]) => Self { lines: &limb[offset..], limbs, left, by },
-            _ => Self { lines: &[], limbs: &[], left: 0, by },
-        }
-    }
-
-    #[inline]
-    #[target_feature(enable = "sse")]
-    fn advance(&mut self) {
-        for _ in 0..self.by.min(self.left) {
-            let Some((line, rest)) = self.lines.split_first() else { return };
-            prefetch_later(line);
-            self.lines = rest;
-            self.left -= 1;
-            if let ([], [limb, limbs @ ..]) = (rest, self.limbs) {
-                (self.lines, self.limbs) = (limb, limbs);
-            }
-        }
-    }
-}
-
 /// The digits of `(X^e − 1)·a` as floats, a being a limb and its first line negated.
 ///
 /// Word i of X^e·a is word i − e of a followed by −a, read in a circle. With C the gadget's constant, `x + C − q` is
 /// brought to [0, q) from (−2q, q), and its plain digits less half the base are the digits.
 #[target_feature(enable = "avx2,fma")]
-fn rotated_digits(k: Constants, s: &Step<'_>, digits: &mut [&mut [Line]], a: &[Line], next: &mut Cursor<'_>) {
+fn rotated_digits(k: Constants, s: &Step<'_>, digits: &mut [&mut [Line]], a: &[Line], next: &mut Ahead<'_>) {
     let (q, n) = (s.modulus.value(), 1usize << s.log_n);
     let shift = s.gadget.shift();
     let (plain, negated) = (splat(shift.wrapping_sub(q)), splat(shift));
     let (mask, half_base) = (splat(s.gadget.base() - 1), splat(s.gadget.base() / 2));
     let start = 2 * n - usize::try_from(s.exponent).expect("below 2N");
     for line in 0..n / 8 {
-        next.advance();
+        ask(next);
         for half in 0..HALVES {
             let at = (start + 8 * line + LANES * half) % (2 * n);
             let (moved, own) = (load_at(a, at % n), load(&a[line], half));
@@ -182,14 +148,14 @@ impl Product {
         s: &Step<'_>,
         scratch: &mut Scratch<'_>,
         length: usize,
-        next: &mut Cursor<'_>,
+        next: &mut Ahead<'_>,
     ) {
         let digits: [&[Line]; R] = std::array::from_fn(|r| &scratch.digits[r][..length]);
         let keys: [[&[Line]; C]; R] = std::array::from_fn(|r| std::array::from_fn(|c| &s.key[C * r + c][..length]));
         let sums: &mut [&mut [Line]; C] = scratch.sums.first_chunk_mut().expect("a sum for each component");
         let sums = sums.each_mut().map(|sum| &mut sum[..length]);
         for line in 0..length {
-            next.advance();
+            ask(next);
             for half in 0..HALVES {
                 let mut totals: [Total; C] = [self.e.zero(); C];
                 for r in 0..R {

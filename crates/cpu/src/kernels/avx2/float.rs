@@ -10,9 +10,9 @@ use super::vector::{self, HALVES, LANES, lift_once, load, store};
 use crate::{
     kernels::{
         factors::{Factors, LaneFactors, Pass, shape},
-        passes::{Rows, STRIP, quarters, transforms},
+        passes::{Rows, quarters, transforms},
     },
-    layout::{BLOCK, Line, PADDED},
+    layout::{BLOCK, Line, PADDED, STRIP, blocks_mut},
 };
 use limbwise_math::modulus::Modulus;
 use std::{

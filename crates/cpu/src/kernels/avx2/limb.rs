@@ -13,7 +13,9 @@ use crate::{
         Isa, LimbKernels,
         blind::{Scratch, Step, by_limbs},
         factors::{Factors, factors, shape},
+        limb::Ahead,
         matrix::PackedMatrix,
+        passes::TransformPart,
         sums::{Sum as ProductSum, by_tiles, combined_by_tiles},
     },
     layout::Line,
@@ -127,10 +129,11 @@ fn word_products(modulus: Modulus, out: &mut [Line], op: Product<'_>) {
     }
 }
 
-/// A transform in place, or for an inverse one the limb that it comes from.
+/// A transform in place or a part of one, or for an inverse one the limb that it comes from.
 #[derive(Clone, Copy)]
 enum Transform<'a> {
     Forward,
+    Part(TransformPart),
     Inverse,
     InverseOf(&'a [Line]),
 }
@@ -146,6 +149,8 @@ fn float_transform(q: Modulus, tables: &[Factors<float::Factor>; 2], which: Tran
     let k = float::Constants::new(q);
     match which {
         Transform::Forward => float::forward::<false>(k, &tables[0], a),
+        Transform::Part(TransformPart::Strip(first)) => float::forward_strip::<false>(k, &tables[0], a, first),
+        Transform::Part(TransformPart::Block(number)) => float::forward_block::<false>(k, &tables[0], a, number),
         _ => float::inverse::<false>(k, &tables[1], which.from(), a),
     }
 }
@@ -155,6 +160,8 @@ fn word_transform(q: Modulus, tables: &[Factors<word::Factor>; 2], which: Transf
     let k = word::Constants::new(q);
     match which {
         Transform::Forward => word::forward::<false>(k, &tables[0], a),
+        Transform::Part(TransformPart::Strip(first)) => word::forward_strip::<false>(k, &tables[0], a, first),
+        Transform::Part(TransformPart::Block(number)) => word::forward_block::<false>(k, &tables[0], a, number),
         _ => word::inverse::<false>(k, &tables[1], which.from(), a),
     }
 }
@@ -231,6 +238,14 @@ impl LimbKernels for Avx2Limb {
 
     fn ntt(&self, a: &mut [Line]) {
         self.transform(Transform::Forward, a);
+    }
+
+    fn ntt_strip(&self, a: &mut [Line], first: usize) {
+        self.transform(Transform::Part(TransformPart::Strip(first)), a);
+    }
+
+    fn ntt_block(&self, block: &mut [Line], number: usize, _ahead: &mut Ahead<'_>) {
+        self.transform(Transform::Part(TransformPart::Block(number)), block);
     }
 
     fn intt(&self, a: &mut [Line]) {

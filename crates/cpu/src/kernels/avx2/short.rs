@@ -12,7 +12,10 @@ use super::{
     float::{self, Constants, float, splat_float},
     vector::{AHEAD, HALVES, V, load, prefetch, splat, store},
 };
-use crate::layout::Line;
+use crate::{
+    kernels::convert::{Sources, Target as Swept},
+    layout::Line,
+};
 use limbwise_math::{
     modulus::Modulus,
     prime_class::PrimeClass,
@@ -91,8 +94,8 @@ impl ShortConversion {
         reached.div_ceil(reached.div_ceil(SWEEP).max(1))
     }
 
-    /// Writes as many targets from number `first` on as [`Self::together`] says, from prepared sources.
-    pub(crate) fn sweep(&self, first: usize, out: &mut [&mut [Line]], y: &[&[Line]], overflows: &[Line]) {
+    /// Writes lines of as many consecutive targets as [`Self::together`] says, from prepared sources.
+    pub(crate) fn sweep(&self, out: &mut [Swept<'_>], y: Sources<'_>) {
         #[expect(
             unsafe_code,
             clippy::multiple_unsafe_ops_per_block,
@@ -101,9 +104,9 @@ impl ShortConversion {
         // SAFETY: the token proves AVX2 and FMA.
         unsafe {
             match out {
-                [a] => sweep::<1, 2>(self, first, [a], y, overflows),
-                [a, b] => sweep::<2, 2>(self, first, [a, b], y, overflows),
-                [a, b, c] => sweep::<3, 1>(self, first, [a, b, c], y, overflows),
+                [(j, a)] => sweep::<1, 2>(self, *j, [a], y),
+                [(j, a), (_, b)] => sweep::<2, 2>(self, *j, [a, b], y),
+                [(j, a), (_, b), (_, c)] => sweep::<3, 1>(self, *j, [a, b, c], y),
                 _ => unreachable!("a sweep has 1 to {SWEEP} targets"),
             }
         }
@@ -140,8 +143,7 @@ fn sweep<const T: usize, const W: usize>(
     c: &ShortConversion,
     first: usize,
     out: [&mut [Line]; T],
-    sources: &[&[Line]],
-    overflows: &[Line],
+    Sources { rows: sources, overflows, part }: Sources<'_>,
 ) {
     let targets: [&Target; T] =
         std::array::from_fn(|t| c.targets[first + t].as_ref().expect("targets with a kernel are swept"));
@@ -153,7 +155,7 @@ fn sweep<const T: usize, const W: usize>(
     let all: Vec<(&[Line], [f64; T])> = all.map(|(source, row)| (&source[..length], window(row))).collect();
     let (start, rest) = all.split_at(chunk.min(all.len()));
     let rest: Vec<&[(&[Line], [f64; T])]> = rest.chunks(chunk).collect();
-    for line in 0..length {
+    for line in part.runs().flatten() {
         for half in (0..HALVES).step_by(W) {
             let mut totals = [[exact[0].zero(); W]; T];
             for t in 0..T {

@@ -1,7 +1,10 @@
 //! Four words at a time: loads, stores, transposition, sums modulo q.
 
 use super::Token;
-use crate::{kernels::gadget::Wrapping, layout::Line};
+use crate::{
+    kernels::{gadget::Wrapping, limb::Ahead},
+    layout::Line,
+};
 use std::arch::x86_64::{
     __m256i, _MM_HINT_T0, _MM_HINT_T1, _mm_prefetch, _mm256_add_epi64, _mm256_blendv_pd, _mm256_castpd_si256,
     _mm256_castsi256_pd, _mm256_fmadd_pd, _mm256_load_si256, _mm256_loadu_si256, _mm256_permute2x128_si256,
@@ -69,6 +72,15 @@ pub(super) fn prefetch(line: *const Line) {
 #[target_feature(enable = "sse")]
 pub(super) fn prefetch_later(line: *const Line) {
     _mm_prefetch::<_MM_HINT_T1>(line.cast());
+}
+
+/// Asks for the next lines of those that are read later.
+#[inline]
+#[target_feature(enable = "sse")]
+pub(super) fn ask(ahead: &mut Ahead<'_>) {
+    for line in ahead.take() {
+        prefetch_later(line);
+    }
 }
 
 /// The same word in every lane.

@@ -7,9 +7,9 @@ use super::vector::{self, HALVES, LANES, load, reduce_once, splat, store};
 use crate::{
     kernels::{
         factors::{Factors, LaneFactors, Pass},
-        passes::{Rows, STRIP, quarters, transforms},
+        passes::{Rows, quarters, transforms},
     },
-    layout::{BLOCK, Line, PADDED},
+    layout::{BLOCK, Line, PADDED, STRIP, blocks_mut},
 };
 use limbwise_math::modulus::{Modulus, Shoup};
 use std::{

@@ -9,13 +9,16 @@
 //! q, pairs of them are brought below 2q, and Montgomery's step adds q and less than one a row: below 4q.
 
 use super::{
-    forward::{DigitSource, Digits, Forward, digits8, digits16, lazy_tile},
+    forward::{Constants, DigitSource, Digits, Forward, digits8, digits16, lazy_tile},
     inverse::{Inverse, adding8, adding16, summed_tile},
     table::Twiddles,
-    vector::{V, add, high, inverse_of_word, load, low, prefetch_later, reduce_once, splat, store, sub, zero},
+    vector::{V, add, ask, high, inverse_of_word, load, low, reduce_once, splat, store, sub, zero},
 };
 use crate::{
-    kernels::blind::{Scratch, Step},
+    kernels::{
+        blind::{Scratch, Step},
+        limb::Ahead,
+    },
     layout::Line,
 };
 use limbwise_math::modulus::Modulus;
@@ -30,27 +33,6 @@ pub(super) fn serves(log_n: u32) -> bool {
 pub(super) fn close(q: Modulus, acc: &mut [Line]) {
     let (behind, limb) = acc.split_last_mut().expect("a limb and a line");
     behind.0 = limb[0].0.map(|x| q.neg(x));
-}
-
-/// Prefetches the key of the next step, a few lines at a time: bursts fill the core's miss buffers and stall it.
-pub(super) struct Cursor<'a> {
-    limbs: &'a [&'a [Line]],
-    at: usize,
-    end: usize,
-    by: usize,
-}
-
-impl Cursor<'_> {
-    #[inline]
-    #[target_feature(enable = "sse")]
-    pub(super) fn advance(&mut self) {
-        let to = (self.at + self.by).min(self.end);
-        while self.at < to {
-            let limb = self.limbs[self.at / self.limbs[0].len()];
-            prefetch_later(&raw const limb[self.at % limb.len()]);
-            self.at += 1;
-        }
-    }
 }
 
 /// Register constants of the product with the key.
@@ -127,8 +109,8 @@ fn sixteen(limb: &[Line], first: usize) -> &[Line; 16] {
 #[target_feature(enable = "avx512f,avx512ifma")]
 pub(super) fn step<const KIND: u32>(
     s: &Step<'_>,
-    forward: &Twiddles,
-    inverse: &Twiddles,
+    constants: &Constants,
+    [forward, inverse]: [&Twiddles; 2],
     acc: &mut [&mut [Line]],
     scratch: &mut Scratch<'_>,
 ) {
@@ -136,9 +118,10 @@ pub(super) fn step<const KIND: u32>(
     let q = s.modulus.value();
     let calls = 2 * 16 * components + tiles * scratch.digits.len();
     let (limbs, part) = (s.next.limbs, s.next.lines.clone());
-    let mut next = Cursor { limbs, at: part.start, end: part.end, by: part.len().div_ceil(calls) };
+    let by = part.len().div_ceil(calls);
+    let mut next = Ahead::new(limbs, &part, by);
 
-    let k = Forward::new(KIND, s.modulus);
+    let k = Forward::new(constants);
     let d = Digits::new(KIND, s.modulus, s.gadget);
     let start = ((2usize << s.log_n) - usize::try_from(s.exponent).expect("below 2N")) % (2 << s.log_n);
     let weights: [u64; 64] = weights(s);
@@ -157,7 +140,7 @@ pub(super) fn step<const KIND: u32>(
     for (t, (there, here)) in forward.tiles.iter().zip(&inverse.tiles).enumerate() {
         let lines = 16 * t..16 * (t + 1);
         for digit in &mut scratch.digits {
-            next.advance();
+            ask(&mut next);
             lazy_tile::<KIND>(k, &mut digit[lines.clone()], there);
         }
         match (scratch.digits.len(), components) {

@@ -4,11 +4,14 @@ use super::{
     Token,
     table::{Factor, factor},
     vector::{
-        AHEAD, FactorVector, MASK, V, add, and, high, inverse_of_word, load, look_up8, look_up16, low, prefetch,
-        product, reduce_once, splat, store, sub, zero,
+        AHEAD, FactorVector, MASK, V, add, and, high, inverse_of_word, load, look_up8, look_up16, low, prefetch_later,
+        prefetch_to_write, product, reduce_once, reread, splat, store, sub, zero,
     },
 };
-use crate::layout::Line;
+use crate::{
+    kernels::convert::{Sources, Target as Swept},
+    layout::Line,
+};
 use limbwise_math::{
     modulus::Modulus,
     prime_class::PrimeClass,
@@ -98,12 +101,12 @@ impl IfmaConversion {
         reached.div_ceil(reached.div_ceil(SWEEP).max(1))
     }
 
-    /// Writes as many targets from number `first` on as [`Self::together`] says, from prepared sources.
-    pub(crate) fn sweep(&self, first: usize, targets: &mut [&mut [Line]], sources: &[&[Line]], overflows: &[Line]) {
+    /// Writes lines of as many consecutive targets as [`Self::together`] says, from prepared sources.
+    pub(crate) fn sweep(&self, targets: &mut [Swept<'_>], sources: Sources<'_>) {
         #[expect(unsafe_code, reason = "calls into code for one instruction set")]
         // SAFETY: the token proves AVX-512F and IFMA.
         unsafe {
-            sweep_some(self, first, targets, sources, overflows);
+            sweep_some(self, targets, sources);
         }
     }
 }
@@ -128,20 +131,20 @@ fn prepare(constants: &[Source], sources: &mut [&mut [Line]], overflows: &mut [L
 }
 
 #[target_feature(enable = "avx512f,avx512ifma")]
-fn sweep_some(c: &IfmaConversion, first: usize, out: &mut [&mut [Line]], y: &[&[Line]], overflows: &[Line]) {
-    match (out, y.len() > TABLED) {
-        ([a], false) => sweep::<1, false>(c, first, [a], y, overflows),
-        ([a], true) => sweep::<1, true>(c, first, [a], y, overflows),
-        ([a, b], false) => sweep::<2, false>(c, first, [a, b], y, overflows),
-        ([a, b], true) => sweep::<2, true>(c, first, [a, b], y, overflows),
-        ([a, b, d], false) => sweep::<3, false>(c, first, [a, b, d], y, overflows),
-        ([a, b, d], true) => sweep::<3, true>(c, first, [a, b, d], y, overflows),
-        ([a, b, d, e], false) => sweep::<4, false>(c, first, [a, b, d, e], y, overflows),
-        ([a, b, d, e], true) => sweep::<4, true>(c, first, [a, b, d, e], y, overflows),
-        ([a, b, d, e, f], false) => sweep::<5, false>(c, first, [a, b, d, e, f], y, overflows),
-        ([a, b, d, e, f], true) => sweep::<5, true>(c, first, [a, b, d, e, f], y, overflows),
-        ([a, b, d, e, f, g], false) => sweep::<6, false>(c, first, [a, b, d, e, f, g], y, overflows),
-        ([a, b, d, e, f, g], true) => sweep::<6, true>(c, first, [a, b, d, e, f, g], y, overflows),
+fn sweep_some(c: &IfmaConversion, out: &mut [Swept<'_>], y: Sources<'_>) {
+    match (out, y.rows.len() > TABLED) {
+        ([(j, a)], false) => sweep::<1, false>(c, *j, [a], y),
+        ([(j, a)], true) => sweep::<1, true>(c, *j, [a], y),
+        ([(j, a), (_, b)], false) => sweep::<2, false>(c, *j, [a, b], y),
+        ([(j, a), (_, b)], true) => sweep::<2, true>(c, *j, [a, b], y),
+        ([(j, a), (_, b), (_, d)], false) => sweep::<3, false>(c, *j, [a, b, d], y),
+        ([(j, a), (_, b), (_, d)], true) => sweep::<3, true>(c, *j, [a, b, d], y),
+        ([(j, a), (_, b), (_, d), (_, e)], false) => sweep::<4, false>(c, *j, [a, b, d, e], y),
+        ([(j, a), (_, b), (_, d), (_, e)], true) => sweep::<4, true>(c, *j, [a, b, d, e], y),
+        ([(j, a), (_, b), (_, d), (_, e), (_, f)], false) => sweep::<5, false>(c, *j, [a, b, d, e, f], y),
+        ([(j, a), (_, b), (_, d), (_, e), (_, f)], true) => sweep::<5, true>(c, *j, [a, b, d, e, f], y),
+        ([(j, a), (_, b), (_, d), (_, e), (_, f), (_, g)], false) => sweep::<6, false>(c, *j, [a, b, d, e, f, g], y),
+        ([(j, a), (_, b), (_, d), (_, e), (_, f), (_, g)], true) => sweep::<6, true>(c, *j, [a, b, d, e, f, g], y),
         _ => unreachable!("a sweep has 1 to {SWEEP} targets"),
     }
 }
@@ -157,27 +160,26 @@ fn sweep<const T: usize, const WIDE: bool>(
     c: &IfmaConversion,
     first: usize,
     out: [&mut [Line]; T],
-    sources: &[&[Line]],
-    overflows: &[Line],
+    Sources { rows: sources, overflows, part }: Sources<'_>,
 ) {
     let targets: [&Target; T] =
         std::array::from_fn(|t| c.targets[first + t].as_ref().expect("targets with a kernel are swept"));
-    let window = |row: &Vec<u64>| *row[first..].first_chunk::<T>().expect("a weight for each target");
-    let weights: Vec<[u64; T]> = c.weights.iter().map(window).collect();
-    for (line, overflows) in overflows.iter().enumerate() {
-        let overflows = load(overflows);
+    for line in part.runs().flatten() {
+        prefetch_later(overflows.as_ptr().wrapping_add(line + AHEAD));
+        let overflows = load(&overflows[line]);
         let (mut lows, mut highs) = ([zero(); T], [zero(); T]);
         for t in 0..T {
             if WIDE {
-                let w = splat(weights[sources.len()][t]);
+                let w = splat(window::<T>(&c.weights[sources.len()], first)[t]);
                 (lows[t], highs[t]) = (low(zero(), overflows, w), high(splat(targets[t].q), overflows, w));
             } else {
                 highs[t] = _mm512_permutexvar_epi64(overflows, load(&targets[t].starts));
             }
         }
-        for (chunk, weights) in sources.chunks(CHUNK).zip(weights.chunks(CHUNK)) {
+        for (chunk, weights) in sources.chunks(CHUNK).zip(c.weights.chunks(CHUNK)) {
             for (source, weights) in chunk.iter().zip(weights) {
-                prefetch(source.as_ptr().wrapping_add(line + AHEAD));
+                let weights = reread(window::<T>(weights, first));
+                prefetch_later(source.as_ptr().wrapping_add(line + AHEAD));
                 let y = load(&source[line]);
                 for t in 0..T {
                     let w = splat(weights[t]);
@@ -191,9 +193,16 @@ fn sweep<const T: usize, const WIDE: bool>(
         }
         for t in 0..T {
             let q = splat(targets[t].q);
+            prefetch_to_write(out[t].as_ptr().wrapping_add(line + AHEAD));
             store(&mut out[t][line], if WIDE { sub(highs[t], q) } else { highs[t] });
         }
     }
+}
+
+/// The weights of T targets in a row.
+#[inline]
+fn window<const T: usize>(row: &[u64], first: usize) -> &[u64; T] {
+    row[first..].first_chunk().expect("a weight for each target")
 }
 
 /// `high + low/2^52` modulo q, `high` having started at q or more: Montgomery's step, a look-up, a subtraction.

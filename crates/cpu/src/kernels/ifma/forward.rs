@@ -9,18 +9,17 @@
 //! are corrected before that. Words between passes stay unreduced; only the last pass reduces to [0, q).
 
 use super::{
-    blind::Cursor,
     macros::{forward_stage, forward_stages},
     range::{FULL, ForwardPlan, LOG_U, ROOMY, Range, forward_fresh, forward_memory, forward_offset, plan_forward},
     table::{LaneFactor, Node, Tile, Twiddles, factor, prefetch_row},
     vector::{
-        FactorVector, MASK, V, add, and, high, load, load_words, look_up8, low, product, reduce_once, reread, splat,
-        store, sub, transpose, zero,
+        FactorVector, MASK, V, add, and, ask, high, load, load_words, look_up8, low, product, reduce_once, reread,
+        splat, store, sub, transpose, zero,
     },
 };
 use crate::{
-    kernels::unroll::unroll,
-    layout::{BLOCK, Line, PADDED},
+    kernels::{limb::Ahead, unroll::unroll},
+    layout::{BLOCK, Line, PADDED, STRIP, blocks_mut},
 };
 use limbwise_math::{gadget::Decomposition, modulus::Modulus};
 use std::arch::x86_64::{_mm512_mask_sub_epi64, _mm512_min_epu64, _mm512_srlv_epi64};
@@ -41,22 +40,40 @@ pub(super) struct Forward {
     mask: V,
 }
 
-impl Forward {
-    #[inline]
-    #[target_feature(enable = "avx512f")]
+/// What the register constants are made from: a strip takes less time than their divisions.
+#[derive(Clone, Copy)]
+pub(super) struct Constants {
+    q: u64,
+    shift: u64,
+    offset: u64,
+    /// ⌊i·2^shift / q⌋·q − offset.
+    table: Line,
+    /// ⌊2^52 / q⌋.
+    barrett: u64,
+}
+
+impl Constants {
     pub(super) fn new(kind: u32, modulus: Modulus) -> Self {
         let q = modulus.value();
         let shift = look_up_shift(kind, modulus);
         let offset = q * u64::from(forward_offset(kind).unsigned_abs());
         let table = Line(std::array::from_fn(|i| (((i as u64) << shift) / q * q).wrapping_sub(offset)));
+        Self { q, shift: shift.into(), offset, table, barrett: factor(modulus, 1).quotient }
+    }
+}
+
+impl Forward {
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    pub(super) fn new(c: &Constants) -> Self {
         Self {
-            start: splat(q.wrapping_neg()),
-            negative: splat((1 << 52) - q),
-            shift: splat(u64::from(shift)),
-            table: load(&table),
-            offset: splat(offset),
-            q: splat(q),
-            barrett: splat(factor(modulus, 1).quotient),
+            start: splat(c.q.wrapping_neg()),
+            negative: splat((1 << 52) - c.q),
+            shift: splat(c.shift),
+            table: load(&c.table),
+            offset: splat(c.offset),
+            q: splat(c.q),
+            barrett: splat(c.barrett),
             mask: splat(MASK),
         }
     }
@@ -203,7 +220,7 @@ macro_rules! digit_pass {
             source: DigitSource<'_>,
             out: &mut [&mut [Line]],
             node: &Node,
-            next: &mut Cursor<'_>,
+            next: &mut Ahead<'_>,
         ) {
             const LINES: usize = 16 * $radix;
             let DigitSource { a, start, weights } = source;
@@ -211,7 +228,7 @@ macro_rules! digit_pass {
                 (a.first_chunk().expect("a limb and a line"), a.first_chunk().expect("a limb"));
             let mut kept = [Line::default(); $radix];
             for c in 0..16 {
-                next.advance();
+                ask(next);
                 let mut t = [zero(); $radix];
                 unroll!($radix {
                     let word = (8 * (c + 16 * I) + start) % (16 * LINES);
@@ -257,12 +274,19 @@ pub(super) fn lazy_tile<const KIND: u32>(k: Forward, tile: &mut [Line], t: &Tile
 /// The last eight stages on rows of 256 words.
 #[inline]
 #[target_feature(enable = "avx512f,avx512ifma")]
-fn rows<const KIND: u32>(k: Forward, a: &mut [Line], nodes: &[[Node; 2]], twist: &[[LaneFactor; 16]; 2]) {
+fn rows<const KIND: u32>(
+    k: Forward,
+    a: &mut [Line],
+    nodes: &[[Node; 2]],
+    twist: &[[LaneFactor; 16]; 2],
+    ahead: &mut Ahead<'_>,
+) {
     // A twisted word and the looked-up word 0 have the same offset.
     let lifted = k.offset;
     for (row, node) in a.chunks_exact_mut(32).zip(nodes) {
         let [upper, lower] = node;
         prefetch_row(node);
+        ask(ahead);
         radix16::<KIND, MIDDLE, 2, 2>(k, row, upper);
         for (tile, twist) in row.chunks_exact_mut(16).zip(twist) {
             let (lower, twist) = (reread(lower), reread(twist));
@@ -299,38 +323,57 @@ fn tiles<const KIND: u32>(k: Forward, a: &mut [Line], tiles: &[Tile]) {
     }
 }
 
-/// The transform of one limb. Range: [0, q) → [0, q).
+/// The levels between blocks, on one strip: its first line is that of `a`. Range: [0, q) → what passes leave in memory.
 #[target_feature(enable = "avx512f,avx512ifma")]
-pub(super) fn forward<const KIND: u32>(modulus: Modulus, log_n: u32, t: &Twiddles, a: &mut [Line]) {
+pub(super) fn strip<const KIND: u32>(modulus: &Constants, log_n: u32, t: &Twiddles, a: &mut [Line]) {
     const { assert!(BLOCK == 512 && PADDED == 513, "the strides below are those of the layout") };
-    let k = Forward::new(KIND, modulus);
-    if log_n > 12 {
-        t.prefetch();
+    let k = Forward::new(modulus);
+    match log_n {
+        ..=12 => {}
+        13 => radix2::<KIND, FIRST, 513, STRIP>(k, a, &t.first),
+        14 => radix4::<KIND, FIRST, 513, STRIP>(k, a, &t.first),
+        15 => radix8::<KIND, FIRST, 513, STRIP>(k, a, &t.first),
+        16 => radix16::<KIND, FIRST, 513, STRIP>(k, a, &t.first),
+        _ => {
+            radix16::<KIND, FIRST, 1026, STRIP>(k, a, &t.first);
+            radix16::<KIND, FIRST, 1026, STRIP>(k, &mut a[513..], &t.first);
+            for (part, node) in a.chunks_mut(2 * PADDED).zip(&t.split) {
+                radix2::<KIND, MIDDLE, 513, STRIP>(k, part, node);
+            }
+        }
     }
+}
+
+/// The levels within a block. Range: what passes leave in memory, [0, q) where no levels come before → [0, q).
+#[target_feature(enable = "avx512f,avx512ifma")]
+pub(super) fn block<const KIND: u32>(
+    (modulus, log_n): (&Constants, u32),
+    t: &Twiddles,
+    a: &mut [Line],
+    number: usize,
+    ahead: &mut Ahead<'_>,
+) {
+    let k = Forward::new(modulus);
     match log_n {
         10 => radix8::<KIND, FIRST, 16, 16>(k, a, &t.first),
         11 => radix16::<KIND, FIRST, 16, 16>(k, a, &t.first),
         12 => radix16::<KIND, FIRST, 32, 32>(k, a, &t.first),
-        13 => radix2::<KIND, FIRST, 513, 512>(k, a, &t.first),
-        14 => radix4::<KIND, FIRST, 513, 512>(k, a, &t.first),
-        15 => radix8::<KIND, FIRST, 513, 512>(k, a, &t.first),
-        16 => radix16::<KIND, FIRST, 513, 512>(k, a, &t.first),
-        _ => {
-            radix16::<KIND, FIRST, 1026, 512>(k, a, &t.first);
-            radix16::<KIND, FIRST, 1026, 512>(k, &mut a[513..], &t.first);
-        }
+        _ => radix16::<KIND, MIDDLE, 32, 32>(k, a, &t.blocks[number]),
     }
     match log_n {
         10 | 11 => tiles::<KIND>(k, a, &t.tiles),
-        12 => rows::<KIND>(k, a, &t.rows, &t.twist),
-        _ => {
-            for (part, node) in a.chunks_exact_mut(2 * PADDED).zip(&t.split) {
-                radix2::<KIND, MIDDLE, 513, 512>(k, part, node);
-            }
-            for (i, block) in a.chunks_exact_mut(PADDED).enumerate() {
-                radix16::<KIND, MIDDLE, 32, 32>(k, block, &t.blocks[i]);
-                rows::<KIND>(k, &mut block[..BLOCK], &t.rows[16 * i..], &t.twist);
-            }
-        }
+        _ => rows::<KIND>(k, a, &t.rows[16 * number..], &t.twist, ahead),
+    }
+}
+
+/// The transform of one limb. Range: [0, q) → [0, q).
+#[target_feature(enable = "avx512f,avx512ifma")]
+pub(super) fn forward<const KIND: u32>(modulus: &Constants, log_n: u32, t: &Twiddles, a: &mut [Line]) {
+    if log_n > 12 {
+        t.prefetch();
+        (0..BLOCK).step_by(STRIP).for_each(|first| strip::<KIND>(modulus, log_n, t, &mut a[first..]));
+    }
+    for (number, a) in blocks_mut(a).enumerate() {
+        block::<KIND>((modulus, log_n), t, a, number, &mut Ahead::nothing());
     }
 }

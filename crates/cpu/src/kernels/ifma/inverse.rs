@@ -1,17 +1,17 @@
 //! The inverse transform: values in internal order → coefficients in natural order, with 1/N.
 
 use super::{
-    blind::Cursor,
     forward::{broadcast, by_lane, look_up_shift},
     macros::{inverse_exit, inverse_stage, inverse_stages},
     range::{FULL, InversePlan, Range, inverse_memory, inverse_offset, is_crossed, plan_inverse},
     table::{LaneFactor, Node, Tile, Twiddles, prefetch_row},
     vector::{
-        MASK, V, add, and, load, look_up16, prefetch, product, reduce_once, reread, splat, store, sub, transpose, zero,
+        MASK, V, add, and, ask, load, look_up16, prefetch, product, reduce_once, reread, splat, store, sub, transpose,
+        zero,
     },
 };
 use crate::{
-    kernels::unroll::unroll,
+    kernels::{limb::Ahead, unroll::unroll},
     layout::{BLOCK, Line, PADDED},
 };
 use limbwise_math::modulus::Modulus;
@@ -190,12 +190,12 @@ macro_rules! adding_pass {
             acc: &mut [Line],
             a: &[Line],
             node: &Node,
-            next: &mut Cursor<'_>,
+            next: &mut Ahead<'_>,
         ) {
             let a: &[Line; 16 * $radix] = a.first_chunk().expect("a limb");
             let acc: &mut [Line; 16 * $radix] = acc.first_chunk_mut().expect("a limb");
             for c in 0..16 {
-                next.advance();
+                ask(next);
                 let node = reread(node);
                 let mut v = [zero(); $radix];
                 unroll!($radix { v[I] = load(&a[c + 16 * I]); });

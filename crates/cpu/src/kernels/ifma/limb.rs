@@ -1,10 +1,7 @@
 //! The kernels of one prime: transforms and element-wise arithmetic.
 
 use super::{
-    Token, blind,
-    forward::forward,
-    inverse::inverse,
-    matrix,
+    Token, blind, forward, matrix,
     range::{MEDIUM, ROOMY, TIGHT},
     sums,
     table::{Factor, Twiddles, factor, twiddles},
@@ -17,6 +14,7 @@ use crate::{
     kernels::{
         Isa, LimbKernels,
         blind::{Scratch, Step, by_limbs},
+        limb::Ahead,
         matrix::PackedMatrix,
         sums::Sum,
     },
@@ -31,6 +29,7 @@ struct IfmaLimb {
     q: Modulus,
     log_n: u32,
     twiddles: [Twiddles; 2],
+    forward: forward::Constants,
     barrett: Barrett,
 }
 
@@ -182,7 +181,25 @@ pub(crate) fn limb(token: Token, q: Modulus, log_n: u32) -> Box<dyn LimbKernels>
     if PrimeClass::of(q) == PrimeClass::Long {
         return wide::limb(token, q, log_n);
     }
-    Box::new(IfmaLimb { _token: token, q, log_n, twiddles: twiddles(q, log_n), barrett: Barrett::new(q) })
+    let (twiddles, forward) = (twiddles(q, log_n), forward::Constants::new(kind(q), q));
+    Box::new(IfmaLimb { _token: token, q, log_n, twiddles, forward, barrett: Barrett::new(q) })
+}
+
+/// The kind of kernels that serve a prime.
+fn kind(q: Modulus) -> u32 {
+    q.bits().clamp(ROOMY, TIGHT)
+}
+
+/// A function that is generic over the kind, of that of a prime.
+macro_rules! of_kind {
+    ($limb:ident, $function:path) => {{
+        use $function as function;
+        match kind($limb.q) {
+            ROOMY => function::<ROOMY>,
+            MEDIUM => function::<MEDIUM>,
+            _ => function::<TIGHT>,
+        }
+    }};
 }
 
 impl IfmaLimb {
@@ -196,11 +213,7 @@ impl IfmaLimb {
 
     /// In place, or of a limb that is copied block by block on the way.
     fn inverse(&self, from: Option<&[Line]>, a: &mut [Line]) {
-        let kernel = match self.q.bits() {
-            ..=ROOMY => inverse::<ROOMY>,
-            MEDIUM => inverse::<MEDIUM>,
-            _ => inverse::<TIGHT>,
-        };
+        let kernel = of_kind!(self, super::inverse::inverse);
         #[expect(unsafe_code, reason = "calls into code for one instruction set")]
         // SAFETY: the token proves AVX-512F and IFMA.
         unsafe {
@@ -223,15 +236,29 @@ impl LimbKernels for IfmaLimb {
     }
 
     fn ntt(&self, a: &mut [Line]) {
-        let kernel = match self.q.bits() {
-            ..=ROOMY => forward::<ROOMY>,
-            MEDIUM => forward::<MEDIUM>,
-            _ => forward::<TIGHT>,
-        };
+        let kernel = of_kind!(self, forward::forward);
         #[expect(unsafe_code, reason = "calls into code for one instruction set")]
         // SAFETY: the token proves AVX-512F and IFMA.
         unsafe {
-            kernel(self.q, self.log_n, &self.twiddles[0], a);
+            kernel(&self.forward, self.log_n, &self.twiddles[0], a);
+        }
+    }
+
+    fn ntt_strip(&self, a: &mut [Line], first: usize) {
+        let kernel = of_kind!(self, forward::strip);
+        #[expect(unsafe_code, reason = "calls into code for one instruction set")]
+        // SAFETY: the token proves AVX-512F and IFMA.
+        unsafe {
+            kernel(&self.forward, self.log_n, &self.twiddles[0], &mut a[first..]);
+        }
+    }
+
+    fn ntt_block(&self, block: &mut [Line], number: usize, ahead: &mut Ahead<'_>) {
+        let kernel = of_kind!(self, forward::block);
+        #[expect(unsafe_code, reason = "calls into code for one instruction set")]
+        // SAFETY: the token proves AVX-512F and IFMA.
+        unsafe {
+            kernel((&self.forward, self.log_n), &self.twiddles[0], block, number, ahead);
         }
     }
 
@@ -321,15 +348,11 @@ impl LimbKernels for IfmaLimb {
         if !blind::serves(self.log_n) {
             return by_limbs(self, step, acc, scratch);
         }
-        let kernel = match self.q.bits() {
-            ..=ROOMY => blind::step::<ROOMY>,
-            MEDIUM => blind::step::<MEDIUM>,
-            _ => blind::step::<TIGHT>,
-        };
+        let kernel = of_kind!(self, blind::step);
         #[expect(unsafe_code, reason = "calls into code for one instruction set")]
         // SAFETY: the token proves AVX-512F and IFMA.
         unsafe {
-            kernel(step, &self.twiddles[0], &self.twiddles[1], acc, scratch);
+            kernel(step, &self.forward, [&self.twiddles[0], &self.twiddles[1]], acc, scratch);
         }
     }
 }

@@ -1,12 +1,15 @@
 //! Eight words at a time: loads, constants, products, corrections.
 
 use super::{Token, table::Factor};
-use crate::{kernels::gadget::Wrapping, layout::Line};
+use crate::{
+    kernels::{gadget::Wrapping, limb::Ahead},
+    layout::{Line, STRIP},
+};
 use std::arch::x86_64::{
-    __m512i, _MM_HINT_T0, _MM_HINT_T1, _mm_prefetch, _mm512_add_epi64, _mm512_and_si512, _mm512_load_si512,
-    _mm512_loadu_si512, _mm512_madd52hi_epu64, _mm512_madd52lo_epu64, _mm512_min_epu64, _mm512_permutex2var_epi64,
-    _mm512_permutexvar_epi64, _mm512_set1_epi64, _mm512_setzero_si512, _mm512_shuffle_i64x2, _mm512_srlv_epi64,
-    _mm512_store_si512, _mm512_sub_epi64, _mm512_unpackhi_epi64, _mm512_unpacklo_epi64,
+    __m512i, _MM_HINT_ET0, _MM_HINT_T0, _MM_HINT_T1, _mm_prefetch, _mm512_add_epi64, _mm512_and_si512,
+    _mm512_load_si512, _mm512_loadu_si512, _mm512_madd52hi_epu64, _mm512_madd52lo_epu64, _mm512_min_epu64,
+    _mm512_permutex2var_epi64, _mm512_permutexvar_epi64, _mm512_set1_epi64, _mm512_setzero_si512, _mm512_shuffle_i64x2,
+    _mm512_srlv_epi64, _mm512_store_si512, _mm512_sub_epi64, _mm512_unpackhi_epi64, _mm512_unpacklo_epi64,
 };
 
 /// q^{-1} modulo 2^52, by Newton's iteration: each step doubles the number of right low bits, from 3.
@@ -20,10 +23,10 @@ pub(super) type V = __m512i;
 /// `2^52 − 1`.
 pub(super) const MASK: u64 = (1 << 52) - 1;
 
-/// Lines between what is computed and what is asked for into the L1 cache, where a conversion or a combination reads
-/// several limbs side by side, which the hardware follows badly. Measured on a busy Zen 4 core at N = 2^16, 25 + 5 limbs: a
-/// key switch whose conversions go without takes a tenth longer; 4 to 16 lines are alike.
-pub(super) const AHEAD: usize = 8;
+/// Lines between what is computed and what is asked for, where a conversion or a combination reads several limbs side by
+/// side, which the hardware follows badly: where a conversion goes by strips, the same line of the next strip. Without, on
+/// Zen 4 a key switch took a tenth longer.
+pub(super) const AHEAD: usize = STRIP;
 
 #[inline]
 #[target_feature(enable = "avx512f")]
@@ -77,6 +80,22 @@ pub(super) fn prefetch(line: *const Line) {
 #[target_feature(enable = "sse")]
 pub(super) fn prefetch_later(line: *const Line) {
     _mm_prefetch::<_MM_HINT_T1>(line.cast());
+}
+
+/// Prefetches a line that is about to be written.
+#[inline]
+#[target_feature(enable = "sse")]
+pub(super) fn prefetch_to_write(line: *const Line) {
+    _mm_prefetch::<_MM_HINT_ET0>(line.cast());
+}
+
+/// Asks for the next lines of those that are read later.
+#[inline]
+#[target_feature(enable = "sse")]
+pub(super) fn ask(ahead: &mut Ahead<'_>) {
+    for line in ahead.take() {
+        prefetch_later(line);
+    }
 }
 
 /// The same word in every lane.

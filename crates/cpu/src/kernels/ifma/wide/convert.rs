@@ -9,6 +9,7 @@ use super::{
 };
 use crate::{
     kernels::{
+        convert::{Sources, Target as Swept},
         unroll::unroll,
         words::{SWEEP, Target, WordConversion, conversions},
     },

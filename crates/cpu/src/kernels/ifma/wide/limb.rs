@@ -11,7 +11,9 @@ use crate::{
     kernels::{
         Isa, LimbKernels,
         factors::{Factors, factors, shape},
+        limb::Ahead,
         matrix::PackedMatrix,
+        passes::TransformPart,
     },
     layout::Line,
 };
@@ -87,6 +89,15 @@ fn elementwise(modulus: Modulus, out: &mut [Line], op: Op<'_>) {
 }
 
 #[target_feature(enable = "avx512f,avx512dq")]
+fn forward_part(q: Modulus, tables: &Factors<word::Factor>, part: TransformPart, a: &mut [Line]) {
+    let k = word::Constants::new(q);
+    match part {
+        TransformPart::Strip(first) => word::forward_strip::<false>(k, tables, a, first),
+        TransformPart::Block(number) => word::forward_block::<false>(k, tables, a, number),
+    }
+}
+
+#[target_feature(enable = "avx512f,avx512dq")]
 fn transform(q: Modulus, tables: &[Factors<word::Factor>; 2], inverse: bool, a: &mut [Line]) {
     let k = word::Constants::new(q);
     if inverse { word::inverse::<false>(k, &tables[1], None, a) } else { word::forward::<false>(k, &tables[0], a) }
@@ -106,6 +117,14 @@ impl WideLimb {
         // SAFETY: the token proves AVX-512F and DQ.
         unsafe {
             transform(self.q, &self.tables, inverse, a);
+        }
+    }
+
+    fn part(&self, part: TransformPart, a: &mut [Line]) {
+        #[expect(unsafe_code, reason = "calls into code for one instruction set")]
+        // SAFETY: the token proves AVX-512F and DQ.
+        unsafe {
+            forward_part(self.q, &self.tables[0], part, a);
         }
     }
 
@@ -133,6 +152,14 @@ impl LimbKernels for WideLimb {
 
     fn ntt(&self, a: &mut [Line]) {
         self.transform(false, a);
+    }
+
+    fn ntt_strip(&self, a: &mut [Line], first: usize) {
+        self.part(TransformPart::Strip(first), a);
+    }
+
+    fn ntt_block(&self, block: &mut [Line], number: usize, _ahead: &mut Ahead<'_>) {
+        self.part(TransformPart::Block(number), block);
     }
 
     fn intt(&self, a: &mut [Line]) {

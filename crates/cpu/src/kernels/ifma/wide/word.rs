@@ -8,9 +8,9 @@ use super::super::vector::{self, add, reduce_once, splat, sub};
 use crate::{
     kernels::{
         factors::{Factors, LaneFactors, Pass},
-        passes::{Rows, STRIP, quarters, transforms},
+        passes::{Rows, quarters, transforms},
     },
-    layout::{BLOCK, Line, PADDED},
+    layout::{BLOCK, Line, PADDED, STRIP, blocks_mut},
 };
 use limbwise_math::modulus::{Modulus, Shoup};
 use std::{
