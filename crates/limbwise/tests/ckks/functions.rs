@@ -182,6 +182,17 @@ fn inverses_and_roots_say_how_near_they_come() {
             );
         }
     }
+    // Where all values are at the steep end every error is far above the mean over the interval.
+    for from in [1.0 / 256.0, 1.0 / 1024.0] {
+        let x = encrypted(&s, &[real([from; 512])]).bounded_by(1.0);
+        let (inverse, root) = (Inverse::new(from, 1.0, 1e-5).unwrap(), InverseRoot::new(from, 1.0, 1e-5).unwrap());
+        let [_, of_sqrt] = root.apply(&auto, &x, &ready).unwrap();
+        for (z, wanted) in [(inverse.apply(&auto, &x, &ready).unwrap(), from.recip()), (of_sqrt, from.sqrt().recip())] {
+            let got = decrypted(&s, &z);
+            let worst = got[0].iter().map(|z| (z.re / wanted - 1.0).abs()).fold(0.0, f64::max);
+            assert!(worst < 0.01, "{worst} of {wanted}");
+        }
+    }
     let beyond = encrypted(&s, &[real([2.0])]).bounded_by(2.0);
     let refused = Inverse::new(0.5, 1.0, 0.1).unwrap().apply(&auto, &beyond, &ready).err().unwrap();
     assert!(refused.to_string().starts_with("inverse: values may reach 2.0"), "{refused}");

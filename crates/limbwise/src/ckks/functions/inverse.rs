@@ -162,8 +162,10 @@ impl Inverse {
         }
         // Of 1/x the slope is 1/x²: what comes in, and what was made on the way.
         let argument = x.estimate.error() * self.slope();
-        let error = argument.hypot(relative * (self.from * self.to).sqrt().recip());
-        Ok(known(y, self.from.recip() * (1.0 + self.error() + ROOM), error))
+        let error = argument.hypot(relative * typical.recip());
+        // Values and errors are as those of arguments that lie evenly in the interval: at the steep end both are larger, and
+        // decryption allows for it by the ratio of the peak to this.
+        Ok(known(y, most * (1.0 + self.error() + ROOM), error).with_magnitude(typical.recip()))
     }
 
     /// Root mean square of `1/x²` on the interval.
@@ -272,9 +274,15 @@ impl InverseRoot {
             let typical = (self.from * self.to).sqrt().powf(power);
             let error = (x.estimate.error() * slope).hypot(relative * typical);
             let peak = if power > 0.0 { self.to.sqrt() } else { self.from.sqrt().recip() };
-            known(z, peak * (1.0 + self.residual), error)
+            known(z, peak * (1.0 + self.residual), error).with_magnitude(self.magnitude(power))
         });
         Ok([root, inverse])
+    }
+
+    /// Root mean square of `√x`, or of `1/√x` for a negative power, on the interval.
+    fn magnitude(&self, power: f64) -> f64 {
+        let (from, to) = (self.from, self.to);
+        if power > 0.0 { ((from + to) / 2.0).sqrt() } else { ((to / from).ln() / (to - from)).sqrt() }
     }
 
     /// Root mean squares of the slopes of `√x` and of `1/√x` on the interval.
