@@ -176,7 +176,10 @@ impl TfheSession {
             Refused::Operation(op) => no_operation(op),
             Refused::Unknown(op) => exception("DtypeError", &format!("encrypted integers have no operation {op}")),
             Refused::Backwards(by) => {
-                let text = format!("a shift by {by} bits: the number is negative; shift the other way, by {}", by.unsigned_abs());
+                let text = format!(
+                    "a shift by {by} bits: the number is negative; shift the other way, by {}",
+                    by.unsigned_abs()
+                );
                 exception("ShapeError", &text)
             }
             Refused::Other => exception("ContextError", "a value of a recording among encrypted ones"),
@@ -187,7 +190,10 @@ impl TfheSession {
 
 /// An operation that the kind of value does not have.
 fn no_operation(op: String) -> PyErr {
-    exception("DtypeError", &format!("{op} is for encrypted integers, not for booleans: use &, |, ^, ~, ==, != of encrypted booleans"))
+    exception(
+        "DtypeError",
+        &format!("{op} is for encrypted integers, not for booleans: use &, |, ^, ~, ==, != of encrypted booleans"),
+    )
 }
 
 fn computed<D: Engine>(
