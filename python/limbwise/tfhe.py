@@ -384,11 +384,19 @@ class EncryptedIntegers:
     def __rshift__(self, by: Any) -> EncryptedIntegers:
         return self._shift("shr", by)
 
+    def _equal(self, op: str, other: Any) -> EncryptedIntegers:
+        if not isinstance(other, EncryptedIntegers) and _whole(other) is None:
+            # Left to Python, it would be False.
+            raise DtypeError(
+                f"{self.dtype} is not compared with {type(other).__name__}: give encrypted values or an integer"
+            )
+        return self._apply(op, other, answers=True)
+
     def __eq__(self, other: Any) -> EncryptedIntegers:  # type: ignore[override]
-        return self._apply("eq", other, answers=True)
+        return self._equal("eq", other)
 
     def __ne__(self, other: Any) -> EncryptedIntegers:  # type: ignore[override]
-        return self._apply("ne", other, answers=True)
+        return self._equal("ne", other)
 
     def __lt__(self, other: Any) -> EncryptedIntegers:
         return self._apply("lt", other, answers=True)

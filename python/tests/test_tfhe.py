@@ -96,6 +96,11 @@ def test_clear_values_where_encrypted_ones_belong(keys):
     for call in (lambda: lw.tfhe.where(x < 2, 1, 0), lambda: lw.tfhe.where(True, x, x), lambda: keys.decrypt(None)):
         with pytest.raises(lw.DtypeError, match="is not encrypted: pass what keys"):
             call()
+    for other in (None, 1.5, True, np.array([1, 2], np.uint8)):
+        with pytest.raises(lw.DtypeError, match="is not compared with"):
+            x == other  # noqa: B015
+        with pytest.raises(lw.DtypeError, match="is not compared with"):
+            x != other  # noqa: B015
     with pytest.raises(lw.DtypeError, match="dtypes that have them: int8, int16, int32, int64"):
         keys.encrypt([-1, 5], np.uint8)
     with pytest.raises(lw.DtypeError, match="round them first"):
