@@ -42,6 +42,8 @@ pub enum QueryError {
         "column {name}: the text that begins with {begin:?} has {got} bytes, at most {most} are taken: shorten it, or leave its rows out"
     )]
     LongText { name: String, begin: String, got: usize, most: usize },
+    #[error("{name}: FROM names no such table; it names {known}")]
+    UnknownTable { name: String, known: String },
     #[error("the query is about table {got:?}, the data are {wanted:?}: name that one")]
     OtherTable { got: String, wanted: String },
     #[error("{condition}: column {name} holds {kind}, the constant is {got}; write {wanted}")]
