@@ -4,10 +4,11 @@
 //! the encrypted program over both schemes.
 //! Stays out: keys, devices, conversion of bits to slots (`limbwise::bridge`).
 //!
-//! Read in this order: [`sql`], [`select`] and [`having`] (text to statement), [`table`], [`cells`], [`mod@load`], [`mod@parquet`] and
-//! [`derived`], [`field`](mod@field) and [`question`] (resolved names),
-//! [`public`] (groups that the server sees), [`set`] and [`condition`] (what a row must satisfy), [`filter`], [`extreme`] and
-//! [`searches`] (MIN and MAX), [`encrypted`], [`precision`], [`answer`], [`client`], [`revealed`], [`options`], [`tpch`], [`error`].
+//! Read in this order: [`sql`], [`select`] and [`having`] (text to statement), [`table`], [`cells`], [`mod@load`],
+//! [`mod@parquet`] and [`derived`], [`field`](mod@field) and [`question`] (resolved names),
+//! [`public`] (groups that the server sees), [`set`] and [`condition`] (what a row must satisfy), [`filter`], [`extreme`]
+//! and [`searches`] (MIN and MAX), [`encrypted`], [`precision`], [`answer`], [`client`], [`revealed`], [`options`],
+//! [`tpch`], [`error`].
 
 pub mod answer;
 pub mod cells;
