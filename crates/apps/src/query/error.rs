@@ -35,7 +35,7 @@ pub enum QueryError {
     )]
     Type { name: String, got: String },
     #[error(
-        "column {name}, row {row}: {got} is no {wanted}, as the column's other cells are: mend it or leave that row out; or if they are texts, list them where the keys are made (--domain \"{name}=A|B|C\")"
+        "column {name}, row {row}: {got} is no {wanted}, as the column's other cells are: round or mend it, or leave that row out; or if they are texts, list them where the keys are made (--domain \"{name}=A|B|C\")"
     )]
     Cell { name: String, row: usize, got: String, wanted: String },
     #[error(

@@ -19,18 +19,19 @@ use serde::Serialize;
 /// How many standard deviations a bound takes: one sum in 5·10⁸ is off by more.
 const DEVIATIONS: f64 = 6.0;
 
-/// What is expected of the sum that is off most, in relation to the largest that it can be.
+/// What is expected of the sums: each number is the largest of all of them.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct SumPrecision {
     /// Standard deviation of a bit that a row is multiplied by.
     pub bit_error: f64,
     /// Whether 3x² − 2x³ was applied to the bits.
     pub cleaned: bool,
-    /// Expected number of its rows if each column were uniform over its domain, because the data are secret.
+    /// Expected number of rows of the sum that is off most in relation to the largest it can be, if each column were uniform
+    /// over its domain, because the data are secret.
     pub rows_expected: f64,
-    /// Standard deviation of the sum from CKKS arithmetic, including encryption of the columns: a number like the sum.
+    /// Standard deviation of a sum from CKKS arithmetic, including encryption of the columns: a number like the sum.
     pub arithmetic_error: f64,
-    /// Most that the sum is off, whatever the values are: six times rows · bit error · largest product, if all bits err to
+    /// Most that a sum is off, whatever the values are: six times rows · bit error · largest product, if all bits err to
     /// one side, and the arithmetic error. A number like the sum.
     pub sum_error: f64,
     /// The same in relation to the largest sum that the domains allow. The sum itself may be far smaller.
@@ -93,22 +94,23 @@ impl Query {
         measures.iter().zip(sums).map(of).collect()
     }
 
-    /// What is expected of the sum that is off most.
+    /// What is expected of the sums; nothing without one.
     pub(super) fn precision(&self, results: &[BridgedEstimate]) -> Option<SumPrecision> {
         let (question, errors) = (self.question(), self.errors(results));
         let below = |(measure, e): (&Measure, &SumErrors)| e.bound < measure.last_digit() / 2.0;
         let sums_exact = !question.results.single() && question.measures.iter().zip(&errors).all(below);
         let all = question.measures.iter().zip(&errors);
-        let (measure, worst) = all.max_by(|a, b| a.1.relative.total_cmp(&b.1.relative))?;
+        let (measure, _) = all.max_by(|a, b| a.1.relative.total_cmp(&b.1.relative))?;
+        let largest = |of: fn(&SumErrors) -> f64| errors.iter().map(of).fold(0.0, f64::max);
         let flag = question.selections[measure.selection].flag;
         let share = question.flags[flag].share(&question.compared);
         Some(SumPrecision {
-            bit_error: worst.bit,
+            bit_error: largest(|e| e.bit),
             cleaned: self.bits() == Bits::Cleaned,
             rows_expected: question.most_rows(measure.selection) as f64 * share,
-            arithmetic_error: worst.arithmetic,
-            sum_error: worst.bound,
-            sum_relative_error: worst.relative,
+            arithmetic_error: largest(|e| e.arithmetic),
+            sum_error: largest(|e| e.bound),
+            sum_relative_error: largest(|e| e.relative),
             sums_exact,
         })
     }

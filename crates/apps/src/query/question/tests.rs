@@ -95,7 +95,7 @@ fn cells_that_queries_cannot_take_are_named() {
         ("SELECT SUM(a) FROM t WHERE b > 1", ["1", "", "3"], &[][..], "column a, row 2: an empty cell is no number"),
         ("SELECT MAX(a) FROM t WHERE b > 1", ["9", "10", "1e3"], &[], "column a, row 3: \"1e3\" is no number"),
         ("SELECT COUNT(*) FROM t WHERE a > '2'", ["9", "10", "NaN"], &[], "--domain \"a=A|B|C\""),
-        ("SELECT COUNT(*) FROM t WHERE a > 2", ["9", "10", "x"], &[], "or mend the cells that are no numbers"),
+        ("SELECT COUNT(*) FROM t WHERE a > 2", ["9", "10", "x"], &[], "if it is of numbers, mend that cell"),
         ("SELECT COUNT(*) FROM t WHERE a = 'x'", ["y", "x", &long], &[], "begins with \"xxxx"),
         ("SELECT COUNT(*) FROM t WHERE a > 2", ["1", "2", "3"], &["a=1..3", "A=1..4"], "has a domain already"),
         ("SELECT COUNT(*) AS AMB FROM t WHERE a > 2", ["1", "2", "3"], &[], "2 columns have the name \"a\""),
@@ -171,7 +171,7 @@ fn mistakes_are_named_before_keys() {
         (
             "color < 3",
             "COUNT(*)",
-            "column color holds texts such as \"blue\", the constant is a number; write a text in quotes, or mend the cells that are no numbers",
+            "column color holds texts such as \"blue\", the constant is a number; write a text in quotes if the column is of texts; if it is of numbers, mend that cell",
         ),
         ("color = 'black'", "COUNT(*)", "no row can pass"),
         ("color < 'red' OR price < 1000", "COUNT(*)", "every row passes"),
