@@ -36,8 +36,10 @@ pub struct SumPrecision {
     pub sum_error: f64,
     /// The same in relation to the largest sum that the domains allow. The sum itself may be far smaller.
     pub sum_relative_error: f64,
-    /// Whether every sum is rounded to its last digit, because it is off by less than half of it.
-    pub sums_exact: bool,
+    /// Of an answer of groups or several results: whether every sum is rounded to its last digit, because it is off by less
+    /// than half of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sums_exact: Option<bool>,
 }
 
 /// Errors of the sum of one measure.
@@ -98,7 +100,8 @@ impl Query {
     pub(super) fn precision(&self, results: &[BridgedEstimate]) -> Option<SumPrecision> {
         let (question, errors) = (self.question(), self.errors(results));
         let below = |(measure, e): (&Measure, &SumErrors)| e.bound < measure.last_digit() / 2.0;
-        let sums_exact = !question.results.single() && question.measures.iter().zip(&errors).all(below);
+        let exact = || question.measures.iter().zip(&errors).all(below);
+        let sums_exact = (!question.results.single()).then(exact);
         let all = question.measures.iter().zip(&errors);
         let (measure, _) = all.max_by(|a, b| a.1.relative.total_cmp(&b.1.relative))?;
         let largest = |of: fn(&SumErrors) -> f64| errors.iter().map(of).fold(0.0, f64::max);

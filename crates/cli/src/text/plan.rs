@@ -268,8 +268,10 @@ fn bridged(lines: &mut Lines, section: &BridgedPlan, details: &Details) {
     let [off, part] = [number("sum_error"), number("sum_relative_error")];
     let values = "rows x bit error x largest value, and arithmetic";
     lines.add("sum", format!("off by {off:.1e} at most, {part:.1e} of the largest it can be: {values}"));
-    if precision["sums_exact"].as_bool().unwrap_or(false) {
-        lines.add("", "each sum is rounded to its last digit");
+    match precision["sums_exact"].as_bool() {
+        Some(true) => lines.add("", "each sum is rounded to its last digit"),
+        Some(false) => lines.add("", "not below half of the last digit: sums that lie closer are ordered by noise"),
+        None => {}
     }
 }
 
