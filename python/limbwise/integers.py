@@ -311,9 +311,8 @@ class EncryptedIntegers:
         raise DtypeError("encrypted integers are not true or false here: decrypt them first")
 
     def _compare(self, other: Any) -> bool:
-        raise DtypeError(
-            "BGV does not compare encrypted integers: decrypt first, or use lw.tfhe, whose == and < are encrypted booleans"
-        )
+        text = "BGV does not compare encrypted integers: decrypt first, or use lw.tfhe, whose == and < are encrypted"
+        raise DtypeError(text)
 
     __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _compare
 
