@@ -38,8 +38,9 @@ _FIELDS = {
     "bgv keys": {"params", "name"},
     "bgv secret": {"params", "name"},
 }
-# Fields that not every header of a kind has: words are integers with a magnitude and several residues.
-_OPTIONAL = {"bgv array": {"word_bits", "residues"}}
+# Fields that not every header of a kind has: words are integers with a magnitude and several residues, and rotated
+# integers may lie beyond their message.
+_OPTIONAL = {"bgv array": {"word_bits", "residues", "beyond"}}
 _LONGEST = 1 << 16
 _MOST = 1 << 40
 _LENGTH = "bytes before the file"

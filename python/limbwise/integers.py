@@ -86,6 +86,7 @@ class Expected:
     native: IntegerExpected
     shape: tuple[int, ...]
     summed: bool
+    beyond: bool = False
 
 
 class Recording:
@@ -98,7 +99,8 @@ class Recording:
     def expected(self) -> list[Expected]:
         """Return the expected metadata of each result, in order, for :meth:`IntegerContext.from_bytes`."""
         session = self._context._session
-        return [Expected(session.expected(one._inner), one.shape, one._summed) for one in self._results]
+        every = [(session.expected(one._inner), one) for one in self._results]
+        return [Expected(native, one.shape, one._summed, one._beyond) for native, one in every]
 
 
 class IntegerContext(Side):
@@ -131,6 +133,7 @@ class IntegerContext(Side):
         """
         header, rest = _files.unframe(data, "bgv array")
         shape, summed = _files.shape_of(header), header.get("summed") is True
+        beyond = header.get("beyond") is True
         files, bits = _residues_of(header, rest)
         held = self._session.read_bytes(files, bits, trusted)
         batch = int(np.prod(shape if summed else shape[:-1], dtype=object))
@@ -142,8 +145,8 @@ class IntegerContext(Side):
         if expect is not None:
             if (shape, summed) != (expect.shape, expect.summed):
                 raise _files.wrong(f"a result of shape {shape}", f"shape {expect.shape} as recorded")
-            held = self._session.admit(held, expect.native)
-        return EncryptedIntegers(self, held, shape, summed=summed)
+            held, beyond = self._session.admit(held, expect.native), expect.beyond
+        return EncryptedIntegers(self, held, shape, summed=summed, beyond=beyond)
 
     def _recorded(self, program: Callable[..., Any], inputs: Any) -> Recording:
         """Record a program on integers of these shapes."""
@@ -263,15 +266,24 @@ class EncryptedIntegers:
     """An encrypted vector or matrix of integers. Operators are NumPy's, exact modulo the context's modulus."""
 
     __array_ufunc__ = None  # NumPy leaves the operators to this class
+    __hash__ = None  # type: ignore[assignment]
 
     def __init__(
-        self, context: IntegerContext, inner: IntegerCiphertext, shape: tuple[int, ...], *, summed: bool = False
+        self,
+        context: IntegerContext,
+        inner: IntegerCiphertext,
+        shape: tuple[int, ...],
+        *,
+        summed: bool = False,
+        beyond: bool = False,
     ) -> None:
         self.context = context
         self.shape = shape
         self._inner = inner
         # Every slot holds the sum of its message.
         self._summed = summed
+        # Slots beyond the message may hold integers too: rotations move them there.
+        self._beyond = beyond
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -284,13 +296,25 @@ class EncryptedIntegers:
     def to_bytes(self) -> bytes:
         """Serialize the integers for :meth:`IntegerContext.from_bytes` of the other side."""
         header: dict[str, Any] = {"shape": list(self.shape), "summed": self._summed}
+        if self._beyond:
+            header["beyond"] = True
         files = self.context._session.to_bytes(self._inner)
         if self._inner.word_bits is not None:
             header |= {"word_bits": self._inner.word_bits, "residues": [len(one) for one in files]}
         return _files.frame("bgv array", header, b"".join(files))
 
-    def _made(self, inner: IntegerCiphertext) -> EncryptedIntegers:
-        return EncryptedIntegers(self.context, inner, self.shape, summed=self._summed)
+    def _made(self, inner: IntegerCiphertext, *, beyond: bool | None = None) -> EncryptedIntegers:
+        beyond = self._beyond if beyond is None else beyond
+        return EncryptedIntegers(self.context, inner, self.shape, summed=self._summed, beyond=beyond)
+
+    def __bool__(self) -> bool:
+        raise DtypeError("encrypted integers are not true or false here: decrypt them first")
+
+    def _compare(self, other: Any) -> bool:
+        text = "BGV does not compare encrypted integers: decrypt first, or use lw.tfhe, whose == and < are encrypted"
+        raise DtypeError(text)
+
+    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _compare
 
     def _clear(self, other: Any) -> npt.NDArray[Any]:
         """Return clear integers of this array's kind."""
@@ -320,7 +344,7 @@ class EncryptedIntegers:
     def __add__(self, other: Any) -> EncryptedIntegers:
         session = self.context._session
         if isinstance(other, EncryptedIntegers):
-            return self._made(session.add(self._inner, self._pair(other)))
+            return self._made(session.add(self._inner, self._pair(other)), beyond=self._beyond or other._beyond)
         add = session.add_values if self._inner.word_bits is None else session.add_words
         return self._made(add(self._inner, self._values(other)))
 
@@ -331,7 +355,8 @@ class EncryptedIntegers:
 
     def __sub__(self, other: Any) -> EncryptedIntegers:
         if isinstance(other, EncryptedIntegers):
-            return self._made(self.context._session.sub(self._inner, self._pair(other)))
+            made = self.context._session.sub(self._inner, self._pair(other))
+            return self._made(made, beyond=self._beyond or other._beyond)
         return -((-self).__add__(other))
 
     def __rsub__(self, other: Any) -> EncryptedIntegers:
@@ -340,13 +365,13 @@ class EncryptedIntegers:
     def __mul__(self, other: Any) -> EncryptedIntegers:
         session = self.context._session
         if isinstance(other, EncryptedIntegers):
-            return self._made(session.mul(self._inner, self._pair(other)))
+            return self._made(session.mul(self._inner, self._pair(other)), beyond=self._beyond and other._beyond)
         if self._inner.word_bits is not None:
             return self._made(session.mul_words(self._inner, self._values(other)))
         array = _integers(other)
         if array.ndim == 0:
             return self._made(session.mul_scalar(self._inner, int(array)))
-        return self._made(session.mul_values(self._inner, self._values(array)))
+        return self._made(session.mul_values(self._inner, self._values(array)), beyond=False)
 
     __rmul__ = __mul__
 
@@ -363,17 +388,31 @@ class EncryptedIntegers:
 
     def rotate(self, steps: int) -> EncryptedIntegers:
         """Rotate both rows of slots (half of all each) left by ``steps``; zeros beyond the array move in."""
-        return self._made(self.context._session.rotate(self._inner, steps))
+        return self._moved(self.context._session.rotate(self._inner, steps))
 
     def swap_rows(self) -> EncryptedIntegers:
         """Exchange the two rows of slots."""
-        return self._made(self.context._session.swap_rows(self._inner))
+        return self._moved(self.context._session.swap_rows(self._inner))
+
+    def _moved(self, inner: IntegerCiphertext) -> EncryptedIntegers:
+        """Return slots in other places: a message of fewer than all leaves its own."""
+        return self._made(inner, beyond=not self._summed and self.shape[-1] < self.context.slots)
 
     def sum(self) -> EncryptedIntegers:
-        """Return the sum of the integers of each message."""
+        """Return the sum of the integers of each message.
+
+        What a rotation has moved out of the message does not count: it is multiplied by zero first, which takes as much
+        noise as a product with clear integers.
+
+        Raises:
+            LevelError: not enough noise is left for that.
+        """
         if self._summed:
             return self
-        inner = self.context._session.slot_sum(self._inner)
+        held = self._inner
+        if self._beyond:
+            held = self.context._session.mul_values(held, self._values(1))
+        inner = self.context._session.slot_sum(held)
         return EncryptedIntegers(self.context, inner, self.shape[:-1], summed=True)
 
 

@@ -197,7 +197,7 @@ class Keys(Side):
         if dtype is not None:
             wanted = np.dtype(dtype)
             if wanted in _DTYPES and array.size and not _fits(array, wanted):
-                raise DtypeError(f"values from {array.min()} to {array.max()} are not all {wanted}: choose a wider one")
+                raise _misfit(array, wanted)
             array = array.astype(wanted)
         if array.dtype not in _DTYPES:
             raise DtypeError(f"values of dtype {array.dtype}: encrypt bool, uint8 to uint64 or int8 to int64")
@@ -216,7 +216,7 @@ class Keys(Side):
             UnverifiedError: they were read from bytes, and nobody said what to expect (:meth:`from_bytes`).
             DecryptError: what is decrypted contradicts what is expected.
         """
-        if values.keys is not self:
+        if _own(values, "a value").keys is not self:
             raise ContextError("these values belong to other keys: decrypt them with the keys that encrypted them")
         words = np.array(self._session.decrypt(values._ciphertext), np.uint64)
         return words.astype(values.dtype).reshape(values.shape)
@@ -225,7 +225,7 @@ class Keys(Side):
         """Select values of ``yes`` where the choice is true, else of ``no``.
 
         Raises:
-            DtypeError: the choice is not encrypted booleans, or the two have different dtypes.
+            DtypeError: the choice is not encrypted booleans, the two have different dtypes, or one is not encrypted.
         """
         return where(choice, yes, no)
 
@@ -249,12 +249,27 @@ def _fits(array: npt.NDArray[Any], wanted: np.dtype[Any]) -> bool:
     return least <= int(array.min()) and int(array.max()) <= most
 
 
+def _misfit(array: npt.NDArray[Any], wanted: np.dtype[Any]) -> DtypeError:
+    if array.dtype.kind not in "bui":
+        return DtypeError(f"values of {array.dtype} are no integers: round them first, x.astype(np.int64)")
+    others = ", ".join(dtype.name for dtype in _DTYPES if _fits(array, dtype)) or "none"
+    text = f"values from {array.min()} to {array.max()} are not all {wanted}: dtypes that have them: {others}"
+    return DtypeError(text)
+
+
+def _own(values: Any, what: str) -> EncryptedIntegers:
+    if not isinstance(values, EncryptedIntegers):
+        raise DtypeError(f"{what} of type {type(values).__name__} is not encrypted: pass what keys.encrypt returned")
+    return values
+
+
 def where(choice: EncryptedIntegers, yes: EncryptedIntegers, no: EncryptedIntegers) -> EncryptedIntegers:
     """Select values of ``yes`` where the choice is true, else of ``no``.
 
     Raises:
-        DtypeError: the choice is not encrypted booleans, or the two have different dtypes.
+        DtypeError: the choice is not encrypted booleans, the two have different dtypes, or one is not encrypted.
     """
+    choice, yes, no = _own(choice, "a choice"), _own(yes, "a value"), _own(no, "a value")
     if choice.dtype != bool:
         raise DtypeError(f"a choice of dtype {choice.dtype}: give encrypted booleans, for example x < y")
     shape = choice._shape_with(yes)
@@ -312,9 +327,7 @@ class EncryptedIntegers:
         if isinstance(other, EncryptedIntegers):
             shape = self._shape_with(other)
             if self.dtype != other.dtype:
-                raise DtypeError(
-                    f"{self.dtype} and {other.dtype} do not go together: use one dtype, as astype gives it"
-                )
+                raise DtypeError(f"{self.dtype} and {other.dtype} do not go together: encrypt both with one dtype")
             return EncryptedIntegers(self.keys, session.binary(op, self._ciphertext, other._ciphertext), shape, dtype)
         value = _whole(other)
         if value is None:
@@ -371,11 +384,19 @@ class EncryptedIntegers:
     def __rshift__(self, by: Any) -> EncryptedIntegers:
         return self._shift("shr", by)
 
+    def _equal(self, op: str, other: Any) -> EncryptedIntegers:
+        if not isinstance(other, EncryptedIntegers) and _whole(other) is None:
+            # Left to Python, it would be False.
+            raise DtypeError(
+                f"{self.dtype} is not compared with {type(other).__name__}: give encrypted values or an integer"
+            )
+        return self._apply(op, other, answers=True)
+
     def __eq__(self, other: Any) -> EncryptedIntegers:  # type: ignore[override]
-        return self._apply("eq", other, answers=True)
+        return self._equal("eq", other)
 
     def __ne__(self, other: Any) -> EncryptedIntegers:  # type: ignore[override]
-        return self._apply("ne", other, answers=True)
+        return self._equal("ne", other)
 
     def __lt__(self, other: Any) -> EncryptedIntegers:
         return self._apply("lt", other, answers=True)
@@ -389,27 +410,34 @@ class EncryptedIntegers:
     def __ge__(self, other: Any) -> EncryptedIntegers:
         return self._apply("ge", other, answers=True)
 
-    def minimum(self, other: EncryptedIntegers) -> EncryptedIntegers:
+    def _extreme(self, op: str, other: Any) -> EncryptedIntegers:
+        if not isinstance(other, EncryptedIntegers) and _whole(other) is None:
+            raise DtypeError(f"{type(other).__name__} has no {op} with {self.dtype}: give encrypted values or an integer")
+        return self._apply(op, other)
+
+    def minimum(self, other: EncryptedIntegers | int) -> EncryptedIntegers:
         """Return the element-wise minimum.
 
         Args:
-            other: encrypted integers of the same keys and type, or whole numbers; both shapes broadcast.
+            other: an encrypted array of the same keys, dtype and shape (or of one value), or a whole number of the dtype.
 
         Raises:
-            ContextError, DtypeError, ShapeError: integers of other keys or of another type, or shapes that do not broadcast.
+            ContextError, DtypeError, ShapeError: values of other keys, another dtype or another shape.
+            EncodeError: a number that the dtype does not have.
         """
-        return self._apply("min", other)
+        return self._extreme("min", other)
 
-    def maximum(self, other: EncryptedIntegers) -> EncryptedIntegers:
+    def maximum(self, other: EncryptedIntegers | int) -> EncryptedIntegers:
         """Return the element-wise maximum.
 
         Args:
-            other: encrypted integers of the same keys and type, or whole numbers; both shapes broadcast.
+            other: an encrypted array of the same keys, dtype and shape (or of one value), or a whole number of the dtype.
 
         Raises:
-            ContextError, DtypeError, ShapeError: integers of other keys or of another type, or shapes that do not broadcast.
+            ContextError, DtypeError, ShapeError: values of other keys, another dtype or another shape.
+            EncodeError: a number that the dtype does not have.
         """
-        return self._apply("max", other)
+        return self._extreme("max", other)
 
 
 def _whole(value: Any) -> int | None:

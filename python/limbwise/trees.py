@@ -56,7 +56,9 @@ def compile(
     home = tempfile.TemporaryDirectory(prefix="limbwise-trees-")
     path = _onnx_file(model, rows.shape[1], Path(home.name))
     others = None if calibrate is None else _rows(calibrate)
-    return Forest(path, rows, others, home, memory, {"bits": bits, "values": values, "preset": preset})
+    forest = Forest(path, rows, others, home, memory, {"bits": bits, "values": values, "preset": preset})
+    forest._classes = getattr(model, "classes_", None)
+    return forest
 
 
 def _rows(values: npt.ArrayLike) -> Numbers:
@@ -219,6 +221,8 @@ class Forest(Compiled):
         options: dict[str, Any],
     ) -> None:
         super().__init__(path, len(rows), home)
+        # The labels of a classifier of scikit-learn, with their type.
+        self._classes: npt.NDArray[Any] | None = None
         self._memory, self._options = memory, options
         if options["bits"] is not None:
             options["calibrate"] = self._write("calibrate", rows if calibrate is None else calibrate)
@@ -261,6 +265,8 @@ class Forest(Compiled):
     def predict(self, rows: npt.ArrayLike) -> npt.NDArray[Any]:
         """Return the answers for rows, encrypted, evaluated and decrypted here: labels, or numbers of a regression.
 
+        Labels have the type that the classifier has them in: texts stay texts, and booleans booleans.
+
         Args:
             rows: rows of features, any number; 64 at most are evaluated at once.
         """
@@ -273,11 +279,18 @@ class Forest(Compiled):
             some = slice(at, at + _MOST_ROWS)
             run = self._with(rows[some], "predict", None if told is None else told[some]).run()
             facts = run.facts
-            names = np.asarray([_number(name) for name in facts["class_labels"]])
+            names = self._labels(facts)
             scores = np.asarray(facts["scores"])
             found.append(names[facts["classes"]] if len(names) else scores[:, 0] if scores.shape[1] == 1 else scores)
             runs.append(run)
         return np.concatenate(found), runs
+
+    def _labels(self, facts: dict[str, Any]) -> npt.NDArray[Any]:
+        """Return the labels of a classifier with their type; none of a regression."""
+        written = facts["class_labels"]
+        if self._classes is not None:
+            return np.asarray(self._classes)
+        return np.asarray(written if facts["class_labels_are_texts"] else [int(label) for label in written])
 
     def check(self, rows: npt.ArrayLike, labels: npt.ArrayLike | None = None) -> dict[str, Any]:
         """Return how encrypted answers and those of the forest of floats agree: each row is run encrypted.
@@ -304,14 +317,6 @@ class Forest(Compiled):
                     who: float(np.average([one[name][who] for one in facts], weights=weights)) for who in facts[0][name]
                 }
         return found
-
-
-def _number(label: str) -> int | str:
-    """Return a label as it was: whole numbers are."""
-    try:
-        return int(label)
-    except ValueError:
-        return label
 
 
 __all__ = ["Forest", "compile"]

@@ -52,6 +52,31 @@ def test_batches_rotations_and_maps(exact, rng):
     assert measured > bound > 0
 
 
+def test_a_sum_is_of_the_message(exact):
+    a = np.arange(1, 7)
+    x = exact.encrypt(a)
+    assert exact.decrypt(x.rotate(2).sum()) == a[2:].sum()
+    assert exact.decrypt(x.swap_rows().sum()) == 0
+    assert exact.decrypt((x.rotate(2) + x).sum()) == a[2:].sum() + a.sum()
+    assert exact.decrypt((x.rotate(1) * [1, 1, 1, 0, 0, 0]).sum()) == a[1:4].sum()
+    rows = exact.encrypt(np.array([a, 2 * a]))
+    np.testing.assert_array_equal(exact.decrypt((-rows.rotate(4)).sum()), [-11, -22])
+    full = np.arange(exact.slots) % 5
+    assert exact.decrypt(exact.encrypt(full).rotate(3).sum()) == full.sum()
+    sent = exact.from_bytes(x.rotate(2).to_bytes(), trusted=True)
+    assert exact.decrypt(sent.sum()) == a[2:].sum()
+
+
+def test_integers_are_not_compared(exact):
+    x = exact.encrypt([1, 2, 3])
+    y = exact.encrypt([1, 2, 3])
+    for call in (lambda: x == y, lambda: x != 1, lambda: x < y, lambda: 1 >= x, lambda: x == None):  # noqa: E711
+        with pytest.raises(lw.DtypeError, match="BGV does not compare"):
+            call()
+    with pytest.raises(lw.DtypeError, match="not true or false"):
+        bool(x)
+
+
 def test_mistakes_are_told(exact):
     x = exact.encrypt([1, 2, 3])
     with pytest.raises(lw.EncodeError, match="slots hold -32768 to 32768 with t = 65537"):

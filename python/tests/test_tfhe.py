@@ -63,6 +63,51 @@ def test_operators(keys, dtype):
         np.testing.assert_array_equal(found, wanted)
 
 
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8])
+def test_extremes_with_clear_numbers(keys, dtype):
+    info = np.iinfo(dtype)
+    a = np.array([info.min, info.max, 0, 2, 3, 5, 100], dtype)
+    x = keys.encrypt(a)
+    for number in (0, 3, 5, int(info.min), int(info.max)):
+        np.testing.assert_array_equal(keys.decrypt(x.minimum(number)), np.minimum(a, dtype(number)))
+        np.testing.assert_array_equal(keys.decrypt(x.maximum(number)), np.maximum(a, dtype(number)))
+    one = keys.encrypt(np.array([3], dtype))
+    both = np.minimum(a, dtype(3)) + np.maximum(a, dtype(3))
+    np.testing.assert_array_equal(keys.decrypt(x.minimum(one) + x.maximum(3)), both)
+    with pytest.raises(lw.EncodeError, match="300 is outside"):
+        x.maximum(300)
+    with pytest.raises(lw.DtypeError, match="give encrypted values or an integer"):
+        x.minimum(1.5)
+    for shift in (lambda: x << -1, lambda: x >> np.int8(-1)):
+        with pytest.raises(lw.ShapeError, match="the number is negative; shift the other way, by 1"):
+            shift()
+
+
+def test_extremes_of_booleans(keys):
+    a, b = np.array([True, False, True, False]), np.array([True, True, False, False])
+    x, y = keys.encrypt(a), keys.encrypt(b)
+    np.testing.assert_array_equal(keys.decrypt(x.minimum(y)), np.minimum(a, b))
+    np.testing.assert_array_equal(keys.decrypt(x.maximum(y)), np.maximum(a, b))
+    with pytest.raises(lw.DtypeError, match="min is for encrypted integers"):
+        x.minimum(1)
+
+
+def test_clear_values_where_encrypted_ones_belong(keys):
+    x = keys.encrypt(np.array([1, 2], np.uint8))
+    for call in (lambda: lw.tfhe.where(x < 2, 1, 0), lambda: lw.tfhe.where(True, x, x), lambda: keys.decrypt(None)):
+        with pytest.raises(lw.DtypeError, match="is not encrypted: pass what keys"):
+            call()
+    for other in (None, 1.5, True, np.array([1, 2], np.uint8)):
+        with pytest.raises(lw.DtypeError, match="is not compared with"):
+            x == other
+        with pytest.raises(lw.DtypeError, match="is not compared with"):
+            x != other
+    with pytest.raises(lw.DtypeError, match="dtypes that have them: int8, int16, int32, int64"):
+        keys.encrypt([-1, 5], np.uint8)
+    with pytest.raises(lw.DtypeError, match="round them first"):
+        keys.encrypt([1.0], np.uint8)
+
+
 def test_wide_integers_and_single_values(keys):
     a, b = np.array([2**63 + 5, 2**64 - 1, 7], np.uint64), np.array([3], np.uint64)
     x, y = keys.encrypt(a), keys.encrypt(b)

@@ -70,3 +70,19 @@ def test_forests_of_scikit_learn(table):
     assert np.abs(got - numbers.predict(x[:2])).max() < 0.1
     with pytest.raises(ParamsError, match="AdaBoost"):
         lw.trees.compile(AdaBoostClassifier(n_estimators=2).fit(x, y), x[:1])
+
+
+@pytest.mark.skipif(importlib.util.find_spec("sklearn") is None, reason="needs limbwise[nn]")
+@pytest.mark.parametrize("labels", [["01", "02"], [False, True], [1.0, 2.0], ["1", "x"]])
+def test_labels_keep_their_type(table, labels):
+    pytest.importorskip("onnx")
+    from limbwise.trees import _of_sklearn
+    from sklearn.tree import DecisionTreeClassifier
+
+    x, y = table
+    tree = DecisionTreeClassifier(max_depth=2, random_state=0).fit(x, np.array(labels)[y])
+    found, wanted = lw.trees.compile(tree, x[:2], preset=TINY).predict(x[:2]), tree.predict(x[:2])
+    assert (found.dtype, found.tolist()) == (wanted.dtype, wanted.tolist())
+    # An ONNX file has integers or texts.
+    file = lw.trees.compile(_of_sklearn(tree, x.shape[1]), x[:2], preset=TINY).predict(x[:2])
+    assert file.tolist() == (wanted.tolist() if wanted.dtype.kind == "U" else wanted.astype(int).tolist())

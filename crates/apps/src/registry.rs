@@ -118,7 +118,6 @@ macro_rules! on_scheme {
 
 /// A program of any scheme, with parsed options.
 #[derive(Debug)]
-#[expect(clippy::large_enum_variant, reason = "a command has one")]
 pub enum AnyPrepared {
     Ckks(Prepared<Ckks>),
     Tfhe(Prepared<Tfhe>),

@@ -12,6 +12,7 @@ pub mod bridge;
 pub mod ckks;
 pub mod error;
 pub mod params;
+mod preset_names;
 pub mod rlwe;
 pub mod scheme;
 pub mod supply;

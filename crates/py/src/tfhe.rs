@@ -174,6 +174,14 @@ impl TfheSession {
         let (held, format) = made.map_err(|e| match e {
             Refused::Scheme(error) => of_scheme(error),
             Refused::Operation(op) => no_operation(op),
+            Refused::Unknown(op) => exception("DtypeError", &format!("encrypted integers have no operation {op}")),
+            Refused::Backwards(by) => {
+                let text = format!(
+                    "a shift by {by} bits: the number is negative; shift the other way, by {}",
+                    by.unsigned_abs()
+                );
+                exception("ShapeError", &text)
+            }
             Refused::Other => exception("ContextError", "a value of a recording among encrypted ones"),
         })?;
         Ok(TfheCiphertext { held, format, claimed: operands.iter().any(|operand| operand.claimed) })
@@ -182,7 +190,10 @@ impl TfheSession {
 
 /// An operation that the kind of value does not have.
 fn no_operation(op: String) -> PyErr {
-    exception("DtypeError", &format!("{op} is for encrypted integers, not for booleans: use &, |, ^, ~, ==, !="))
+    exception(
+        "DtypeError",
+        &format!("{op} is for encrypted integers, not for booleans: use &, |, ^, ~, ==, != of encrypted booleans"),
+    )
 }
 
 fn computed<D: Engine>(

@@ -24,6 +24,10 @@ pub(crate) enum Refused {
     Scheme(Error),
     /// This kind of value does not have the operation.
     Operation(String),
+    /// There is no such operation.
+    Unknown(String),
+    /// A shift by a negative number of bits.
+    Backwards(i128),
     /// A value of another device.
     Other,
 }
@@ -43,35 +47,52 @@ pub(crate) struct Side<'a, D: Device> {
 /// A ciphertext and its format; none of booleans.
 pub(crate) type Value<D> = (Ciphertext<D>, Option<Format>);
 
-fn comparison(op: &str) -> Option<Comparison> {
-    Some(match op {
-        "eq" => Comparison::Equal,
-        "ne" => Comparison::NotEqual,
-        "lt" => Comparison::Less,
-        "le" => Comparison::AtMost,
-        "gt" => Comparison::Greater,
-        "ge" => Comparison::AtLeast,
-        _ => return None,
-    })
+/// An operation with two operands.
+#[derive(Clone, Copy)]
+enum Op {
+    Compared(Comparison),
+    Bits(Bitwise),
+    Add,
+    Sub,
+    Mul,
+    Min,
+    Max,
+    Shifted(Shift),
 }
 
-fn bitwise(op: &str) -> Option<Bitwise> {
-    Some(match op {
-        "and" => Bitwise::And,
-        "or" => Bitwise::Or,
-        "xor" => Bitwise::Xor,
-        _ => return None,
-    })
-}
+impl Op {
+    fn of(name: &str) -> std::result::Result<Self, Refused> {
+        Ok(match name {
+            "eq" => Self::Compared(Comparison::Equal),
+            "ne" => Self::Compared(Comparison::NotEqual),
+            "lt" => Self::Compared(Comparison::Less),
+            "le" => Self::Compared(Comparison::AtMost),
+            "gt" => Self::Compared(Comparison::Greater),
+            "ge" => Self::Compared(Comparison::AtLeast),
+            "and" => Self::Bits(Bitwise::And),
+            "or" => Self::Bits(Bitwise::Or),
+            "xor" => Self::Bits(Bitwise::Xor),
+            "add" => Self::Add,
+            "sub" => Self::Sub,
+            "mul" => Self::Mul,
+            "min" => Self::Min,
+            "max" => Self::Max,
+            "shl" => Self::Shifted(Shift::Left),
+            "shr" => Self::Shifted(Shift::Right),
+            _ => return Err(Refused::Unknown(name.into())),
+        })
+    }
 
-fn gate(op: &str) -> Option<Gate> {
-    Some(match op {
-        "and" => Gate::And,
-        "or" => Gate::Or,
-        "xor" | "ne" => Gate::Xor,
-        "eq" => Gate::Xnor,
-        _ => return None,
-    })
+    /// The same of booleans, where false is below true.
+    fn gate(self) -> Option<Gate> {
+        match self {
+            Self::Bits(Bitwise::And) | Self::Min => Some(Gate::And),
+            Self::Bits(Bitwise::Or) | Self::Max => Some(Gate::Or),
+            Self::Bits(Bitwise::Xor) | Self::Compared(Comparison::NotEqual) => Some(Gate::Xor),
+            Self::Compared(Comparison::Equal) => Some(Gate::Xnor),
+            Self::Compared(_) | Self::Add | Self::Sub | Self::Mul | Self::Shifted(_) => None,
+        }
+    }
 }
 
 impl<'a, D: Device> Side<'a, D> {
@@ -87,38 +108,38 @@ impl<'a, D: Device> Side<'a, D> {
         Boolean::new(self.eval(), ciphertext.clone())
     }
 
-    fn two(&self, op: &str, a: &Value<D>, b: &Value<D>) -> std::result::Result<Value<D>, Refused> {
+    fn two(&self, name: &str, a: &Value<D>, b: &Value<D>) -> std::result::Result<Value<D>, Refused> {
+        let op = Op::of(name)?;
         let Some(format) = a.1 else {
-            let gate = gate(op).ok_or_else(|| Refused::Operation(op.into()))?;
+            let gate = op.gate().ok_or_else(|| Refused::Operation(name.into()))?;
             return Ok(answered(&self.boolean(a)?.gate(gate, &self.boolean(b)?)?));
         };
         let (x, y) = (self.integers(a, format)?, self.integers(b, b.1.unwrap_or(format))?);
-        if let Some(comparison) = comparison(op) {
-            return Ok(answered(&x.compare(comparison, &y)?));
-        }
-        held(&match (op, bitwise(op)) {
-            (_, Some(f)) => x.bitwise(f, &y)?,
-            ("add", _) => x.add(&y)?,
-            ("sub", _) => x.sub(&y)?,
-            ("mul", _) => x.mul(&y)?,
-            ("min", _) => x.min(&y)?,
-            _ => x.max(&y)?,
+        held(&match op {
+            Op::Compared(comparison) => return Ok(answered(&x.compare(comparison, &y)?)),
+            Op::Bits(f) => x.bitwise(f, &y)?,
+            Op::Add => x.add(&y)?,
+            Op::Sub => x.sub(&y)?,
+            Op::Mul => x.mul(&y)?,
+            Op::Min => x.min(&y)?,
+            Op::Max => x.max(&y)?,
+            Op::Shifted(_) => return Err(Refused::Unknown(format!("{name} by encrypted bits"))),
         })
     }
 
-    fn clear(&self, op: &str, a: &Value<D>, value: i128) -> std::result::Result<Value<D>, Refused> {
-        let x = self.integers(a, a.1.ok_or_else(|| Refused::Operation(op.into()))?)?;
-        if let Some(comparison) = comparison(op) {
-            return Ok(answered(&x.compare_clear(comparison, value)?));
-        }
-        let by = u32::try_from(value).unwrap_or(u32::MAX);
-        held(&match (op, bitwise(op)) {
-            (_, Some(f)) => x.bitwise_clear(f, value)?,
-            ("add", _) => x.add_clear(value)?,
-            ("sub", _) => x.sub_clear(value)?,
-            ("mul", _) => x.mul_clear(value)?,
-            ("shl", _) => x.shifted(Shift::Left, by)?,
-            _ => x.shifted(Shift::Right, by)?,
+    fn clear(&self, name: &str, a: &Value<D>, value: i128) -> std::result::Result<Value<D>, Refused> {
+        let op = Op::of(name)?;
+        let x = self.integers(a, a.1.ok_or_else(|| Refused::Operation(name.into()))?)?;
+        held(&match op {
+            Op::Compared(comparison) => return Ok(answered(&x.compare_clear(comparison, value)?)),
+            Op::Bits(f) => x.bitwise_clear(f, value)?,
+            Op::Add => x.add_clear(value)?,
+            Op::Sub => x.sub_clear(value)?,
+            Op::Mul => x.mul_clear(value)?,
+            Op::Min => x.min_clear(value)?,
+            Op::Max => x.max_clear(value)?,
+            Op::Shifted(_) if value < 0 => return Err(Refused::Backwards(value)),
+            Op::Shifted(shift) => x.shifted(shift, u32::try_from(value).unwrap_or(u32::MAX))?,
         })
     }
 }

@@ -331,6 +331,7 @@ impl Program for Inference {
             "cuts": skeleton.cuts.len(),
             "levels": skeleton.scale.levels,
             "class_labels": skeleton.task.labels(),
+            "class_labels_are_texts": skeleton.text_labels,
             "batch": self.rows,
             "bootstrappings_per_row": chosen,
             "bootstrappings_per_tree": chosen as f64 / trees as f64,

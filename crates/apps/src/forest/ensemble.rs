@@ -59,6 +59,8 @@ pub struct Ensemble {
     /// Whether thresholds are of 32 bits, and so is what they are compared with.
     pub single: bool,
     pub task: Task,
+    /// Whether labels are texts, be they written as numbers are.
+    pub text_labels: bool,
     pub trees: Vec<FloatTree>,
     /// What is added to the sums, an output each.
     pub base: Vec<f64>,
@@ -238,7 +240,9 @@ impl<'a> Reader<'a> {
             let got = format!("feature {} in nodes_featureids", used - 1);
             return Err(self.wrong(got, format!("0 to {}, as the graph's input has", features.min(MOST_FEATURES) - 1)));
         }
-        let ensemble = Ensemble { features, single, task: Task::Numbers(count), trees, base };
+        let text_labels =
+            classifier && self.node.attribute("classlabels_strings").is_some_and(|a| !a.strings.is_empty());
+        let ensemble = Ensemble { features, single, task: Task::Numbers(count), text_labels, trees, base };
         if classifier { self.classifier(ensemble, labels, &leaves) } else { self.regressor(ensemble) }
     }
 

@@ -136,8 +136,9 @@ impl Forest {
             });
             trees.push(writer.text);
         }
-        let (features, single, task) = (ensemble.features, ensemble.single, ensemble.task.clone());
-        let skeleton = Skeleton { features, single, task, scale, cuts, trees };
+        let Ensemble { features, single, text_labels, .. } = *ensemble;
+        let task = ensemble.task.clone();
+        let skeleton = Skeleton { features, single, task, text_labels, scale, cuts, trees };
         let trees = skeleton.check()?;
         Ok(Self { skeleton, trees, levels })
     }

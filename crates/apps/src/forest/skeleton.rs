@@ -108,6 +108,9 @@ pub struct Skeleton {
     /// Whether values are rounded to 32 bits before they are compared, as the forest was trained.
     pub single: bool,
     pub task: Task,
+    /// Whether labels are texts, be they written as numbers are.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub text_labels: bool,
     pub scale: Scale,
     /// In the order of [`Cut`]s, each once.
     pub cuts: Vec<Cut>,

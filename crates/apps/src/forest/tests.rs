@@ -59,7 +59,14 @@ fn random(seed: u64, trees: usize, depth: usize, task: Task) -> Ensemble {
         tree(&mut state, depth, outputs, &mut nodes);
         FloatTree(nodes)
     };
-    Ensemble { features: 4, single: false, trees: (0..trees).map(&mut one).collect(), base: vec![0.25; outputs], task }
+    Ensemble {
+        features: 4,
+        single: false,
+        text_labels: false,
+        trees: (0..trees).map(&mut one).collect(),
+        base: vec![0.25; outputs],
+        task,
+    }
 }
 
 fn random_rows(seed: u64, count: usize) -> Vec<Vec<f64>> {
@@ -201,6 +208,7 @@ fn costs_of_the_shipped_forest() {
     let whole = Ensemble {
         features: 31,
         single: false,
+        text_labels: false,
         task: Task::Numbers(1),
         trees: vec![FloatTree(nodes.collect())],
         base: vec![0.0],
@@ -233,7 +241,14 @@ fn what_parameters_have_no_room_for_is_refused() {
             _ => FloatNode::Leaf(vec![at as f64]),
         });
         let trees = vec![FloatTree(nodes.collect())];
-        let long = Ensemble { features: 40, single: false, task: Task::Numbers(1), trees, base: vec![0.0] };
+        let long = Ensemble {
+            features: 40,
+            single: false,
+            text_labels: false,
+            task: Task::Numbers(1),
+            trees,
+            base: vec![0.0],
+        };
         let forest = Forest::new(&long, &Grid::Thresholds, 4).unwrap();
         let got = Inference::new(params, forest, 1).map(drop).map_err(|e| e.to_string());
         match wanted {

@@ -32,8 +32,8 @@ pub struct NnData {
     #[arg(long, value_name = "FILE", requires = "data", help_heading = "Data")]
     labels: Option<PathBuf>,
 
-    /// Number of images to skip; the shipped weights were trained on MNIST's first 8000
-    #[arg(long, value_name = "COUNT", default_value_t = 8000, help_heading = "Data")]
+    /// Number of images of --data to skip; the shipped weights were trained on MNIST's first 8000
+    #[arg(long, value_name = "COUNT", requires = "data", default_value_t = 8000, help_heading = "Data")]
     skip: usize,
 
     /// Network file with as many layers, written by scripts/train_nn.py [default: the shipped one]

@@ -155,15 +155,19 @@ impl Question {
         let row = |(number, group): (usize, &Group)| {
             let value = |item: &Item| self.value(&item.output, group, figures);
             let row = AnswerRow { group: number, values: self.results.items.iter().map(value).collect() };
-            let by = self.results.order.iter().map(|(by, _)| place(&self.value(by, group, figures)));
-            (by.collect::<Vec<f64>>(), row)
+            let by = self.results.order.iter().map(|(by, _)| self.value(by, group, figures));
+            (by.collect::<Vec<_>>(), row)
         };
         let groups = self.groups.iter().enumerate().filter(|(_, group)| there(group) && kept(group));
-        let mut rows: Vec<(Vec<f64>, AnswerRow<N>)> = groups.map(row).collect();
+        let mut rows: Vec<(Vec<Value<N>>, AnswerRow<N>)> = groups.map(row).collect();
         rows.sort_by(|(a, _), (b, _)| {
-            let compared = self.results.order.iter().zip(a.iter().zip(b)).map(|((_, down), (a, b))| {
-                let order = a.total_cmp(b);
-                if *down { order.reverse() } else { order }
+            let all = self.results.order.iter().zip(a.iter().zip(b));
+            let compared = all.map(|((_, down), (a, b))| match (a, b) {
+                (Value::Null, Value::Null) => Ordering::Equal,
+                (Value::Null, _) => Ordering::Greater,
+                (_, Value::Null) => Ordering::Less,
+                _ if *down => placed(b, a),
+                _ => placed(a, b),
             });
             compared.fold(Ordering::Equal, Ordering::then)
         });
@@ -279,11 +283,11 @@ fn compared(decrypted: f64, exact: Exact) -> Compared {
     Compared { decrypted, exact: exact.to_string(), relative_error }
 }
 
-/// Where a value stands in the order; NULL last, as in DuckDB.
-fn place<N: Number>(value: &Value<N>) -> f64 {
-    match value {
-        Value::Key(_, value) | Value::End(_, value) => *value as f64,
-        Value::Number(number) => number.float(),
-        Value::Null => f64::INFINITY,
+/// The order of two values of one output. NULL is last, up and down, as in DuckDB: the caller sees to it.
+fn placed<N: Number>(a: &Value<N>, b: &Value<N>) -> Ordering {
+    match (a, b) {
+        (Value::Key(_, a) | Value::End(_, a), Value::Key(_, b) | Value::End(_, b)) => a.cmp(b),
+        (Value::Number(a), Value::Number(b)) => a.order(*b),
+        _ => Ordering::Equal,
     }
 }

@@ -71,7 +71,8 @@ impl Client for QueryClient {
         };
         let other = "the answer has not the exact rows in the exact order: results lie closer to each other, or to a number of \
                      HAVING, than sums are exact";
-        let warnings = if same_rows { Vec::new() } else { vec![other.into()] };
+        let other = (!same_rows).then(|| other.to_owned());
+        let warnings = other.into_iter().chain(self.program.decided_by_noise()).collect();
         Conclusion { found, details: Details::new(), warnings }
     }
 }

@@ -3,6 +3,7 @@
 //! The server learns neither keys nor which rows were matched, only how many rows there are in the end.
 
 use super::{
+    cells::Flaw,
     error::QueryError,
     field::{Domain, Values, field},
     question::MOST_ROWS,
@@ -40,7 +41,11 @@ impl Table {
         let [one, two] = &join.keys;
         let has = |table: &Self, name: &str| table.columns.iter().any(|column| column.name.eq_ignore_ascii_case(name));
         let (own, others) = if has(self, one) && has(other, two) { (one, two) } else { (two, one) };
-        let (own, others) = (self.column(own)?, other.column(others)?);
+        let key = |table: &'_ Self, name: &str| {
+            let of_texts = table.column(name)?.flaw.as_ref().is_some_and(Flaw::is_of_texts);
+            table.usable(name, of_texts).cloned()
+        };
+        let (own, others) = (&key(self, own)?, &key(other, others)?);
         if !alike(own, others) {
             let (name, got, wanted) = (others.name.clone(), others.cells.0.to_string(), own.cells.0.to_string());
             return Err(QueryError::OtherKind { name, got, wanted });
@@ -88,7 +93,7 @@ impl Table {
             if self.columns.iter().any(|column| column.name.eq_ignore_ascii_case(&name)) {
                 return Err(QueryError::Join { problem: format!("the data have a column {name:?}: rename it") });
             }
-            let (a, b) = (self.column(&condition.column)?, self.column(minus)?);
+            let (a, b) = (self.usable(&condition.column, false)?, self.usable(minus, false)?);
             if !alike(a, b) || a.cells.0 == Kind::Text {
                 let (a, b) = (a.cells.0, b.cells.0);
                 let what = format!("{}, which compares {a} with {b} (numbers or dates are compared),", condition.text);

@@ -21,13 +21,12 @@ use crate::program::{
 use limbwise::{
     Complex64, Result,
     bridge::{Bridge, BridgeError, BridgeParams, BridgePlan},
-    ckks::{Auto, Ciphertext, Estimate, Packing, Promise},
+    ckks::{Auto, Ciphertext, Packing, Promise},
     scheme::{Bridged, BridgedCiphertext, BridgedEstimate, BridgedInput, BridgedMeans, BridgedValues},
 };
 use limbwise_device::Device;
-use serde::Serialize;
 use serde_json::json;
-use std::ops::Range;
+use std::{ops::Range, sync::OnceLock};
 
 /// Bits of a modulus that values do not use: the sign, and one that errors may carry into.
 const SIGN_AND_NOISE_BITS: f64 = 2.0;
@@ -67,6 +66,8 @@ pub struct Query {
     bits: Bits,
     /// The columns of the sums, each once, with their units.
     summed: Vec<(Field, f64)>,
+    /// Most that each measure's sum may be off, where it was asked for.
+    bounds: OnceLock<Vec<f64>>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -82,40 +83,6 @@ pub struct Rows {
 pub struct Found {
     pub figures: Figures<f64>,
     pub bits: Vec<Vec<f64>>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct SumPrecision {
-    /// Standard deviation of a bit that a row is multiplied by.
-    pub bit_error: f64,
-    /// Whether 3x² − 2x³ was applied to the bits.
-    pub cleaned: bool,
-    /// Expected number of its rows if each column were uniform over its domain, because the data are secret.
-    pub rows_expected: f64,
-    /// Relative standard deviation of the sum from CKKS arithmetic, including encryption of the columns.
-    pub arithmetic_error: f64,
-    /// rows · bit error / passing rows, plus the arithmetic error. The first term is the error of the sum if all bits
-    /// err to one side.
-    pub sum_relative_error: f64,
-}
-
-impl SumPrecision {
-    /// Of the sum that is off most.
-    fn of(program: &Query, sums: &[Estimate], bits: &[Estimate]) -> Option<Self> {
-        let question = program.question();
-        let of = |(measure, sum): (&Measure, &Estimate)| {
-            let rows = question.most_rows(measure.selection) as f64;
-            let flag = question.selections[measure.selection].flag;
-            let rows_expected = rows * question.flags[flag].share(&question.compared);
-            let bit_error = bits.get(measure.selection).map_or(0.0, |bits| bits.error());
-            let arithmetic_error = sum.error() / (rows_expected * program.mean(measure)).max(f64::MIN_POSITIVE);
-            let sum_relative_error = rows * bit_error / rows_expected + arithmetic_error;
-            let cleaned = program.bits() == Bits::Cleaned;
-            Self { bit_error, cleaned, rows_expected, arithmetic_error, sum_relative_error }
-        };
-        let all = question.measures.iter().zip(sums).map(of);
-        all.max_by(|a, b| a.sum_relative_error.total_cmp(&b.sum_relative_error))
-    }
 }
 
 /// The filter's journal: wraps the filter's states, which hold messages only, in states of the program.
@@ -168,7 +135,13 @@ impl Query {
         let plan = BridgePlan { levels, ..BridgePlan::fastest(question.rows.next_power_of_two()) };
         let summed = question.summed();
         let searches = Searches::new(&question, params.tfhe());
-        Ok(Self { name, question: Box::new(question), filter, searches, params: params.clone(), plan, bits, summed })
+        let (question, params, bounds) = (Box::new(question), params.clone(), OnceLock::new());
+        Ok(Self { name, question, filter, searches, params, plan, bits, summed, bounds })
+    }
+
+    /// Most that each measure's sum may be off. Without one for a measure, nothing is known of it.
+    pub(super) fn bounds(&self) -> &[f64] {
+        self.bounds.get_or_init(|| self.rehearsed_bounds().unwrap_or_default())
     }
 
     pub fn bits(&self) -> Bits {
@@ -231,15 +204,6 @@ impl Query {
         measure.terms.iter().map(|term| self.column(term).1).product()
     }
 
-    /// Expected contribution of a row, in [`Self::unit`], if each column were uniform over its domain.
-    pub fn mean(&self, measure: &Measure) -> f64 {
-        let ends = |t: &Term| {
-            let unit = self.column(t).1 * 10f64.powi(t.digits.cast_signed());
-            [t.field.low, t.field.high].map(|cell| t.value(cell) as f64 / unit)
-        };
-        measure.terms.iter().map(|t| ends(t).iter().sum::<f64>().abs() / 2.0).product()
-    }
-
     pub fn rows(&self, table: &Table) -> Result<Rows, QueryError> {
         let compared =
             self.question.compared.iter().map(|field| values(field, table)).collect::<Result<Vec<_>, _>>()?;
@@ -264,18 +228,20 @@ impl Query {
         (0..self.question.rows).map(|row| slots[self.plan.slot_of(row)].re).collect()
     }
 
-    /// Decrypted sums as numbers, counts as whole ones; ends; and the bits of each selection in the order of the rows.
+    /// Decrypted sums as numbers, of groups without their error where it is below half of the last digit, as that of counts
+    /// is; ends; and the bits of each selection in the order of the rows.
     pub fn read(&self, results: &[BridgedValues]) -> Found {
         let slots = |values: &BridgedValues| match values {
             BridgedValues::Slots(slots) => slots[0].clone(),
             BridgedValues::Messages(_) => unreachable!("sums and bits are on slots"),
         };
-        let sum = |(measure, values): (&Measure, &BridgedValues)| {
+        let single = self.question.results.single();
+        let sum = |(number, (measure, values)): (usize, (&Measure, &BridgedValues))| {
             let sum = slots(values)[0].re * self.unit(measure);
-            if measure.terms.is_empty() && !self.question.results.single() { sum.round() + 0.0 } else { sum }
+            if !single && (measure.terms.is_empty() || self.exact(number)) { measure.rounded(sum) } else { sum }
         };
         let (measures, selections) = (&self.question.measures, self.question.selections.len());
-        let sums = measures.iter().zip(results).map(sum).collect();
+        let sums = measures.iter().zip(results).enumerate().map(sum).collect();
         let bits = results.iter().skip(measures.len()).take(selections).map(|bits| self.by_row(&slots(bits)));
         let ends = self.question.extremes.iter().zip(results.iter().skip(measures.len() + selections));
         let ends = ends.map(|(extreme, found)| match found {
@@ -494,14 +460,7 @@ impl Program for Query {
     }
 
     fn expected(&self, results: &[BridgedEstimate]) -> Details {
-        let slots = |result: &BridgedEstimate| match result {
-            BridgedEstimate::Slots(slots) => Some(slots.estimate),
-            BridgedEstimate::Messages(_) => None,
-        };
-        let all: Vec<Estimate> = results.iter().filter_map(slots).collect();
-        let (sums, bits) = all.split_at(self.question.measures.len().min(all.len()));
-        SumPrecision::of(self, sums, bits)
-            .map_or_else(Details::new, |precision| fields(json!({ "precision": precision })))
+        self.precision(results).map_or_else(Details::new, |precision| fields(json!({ "precision": precision })))
     }
 
     fn timed(&self, steps: &[(&str, f64)]) -> Details {

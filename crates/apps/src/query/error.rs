@@ -24,6 +24,26 @@ pub enum QueryError {
     Unsupported { what: String },
     #[error("{table} has no column {name:?}: its columns are {known}")]
     UnknownColumn { table: String, name: String, known: String },
+    #[error("{count} columns have the name {name:?} (capitals count for nothing): rename all but one")]
+    Ambiguous { name: String, count: usize },
+    #[error(
+        "column {name}, row {row}: NULL, which a query does not have: leave those rows out (WHERE {name} IS NOT NULL) or fill them (COALESCE) before you write the file"
+    )]
+    Null { name: String, row: usize },
+    #[error(
+        "column {name} holds {got}, and a query takes numbers, dates, booleans and texts: write it as one of these"
+    )]
+    Type { name: String, got: String },
+    #[error(
+        "column {name}, row {row}: {got} is no {wanted}, as the column's other cells are: round or mend it, or leave that row out; or if they are texts, list them where the keys are made (--domain \"{name}=A|B|C\")"
+    )]
+    Cell { name: String, row: usize, got: String, wanted: String },
+    #[error(
+        "column {name}: the text that begins with {begin:?} has {got} bytes, at most {most} are taken: shorten it, or leave its rows out"
+    )]
+    LongText { name: String, begin: String, got: usize, most: usize },
+    #[error("{name}: FROM names no such table; it names {known}")]
+    UnknownTable { name: String, known: String },
     #[error("the query is about table {got:?}, the data are {wanted:?}: name that one")]
     OtherTable { got: String, wanted: String },
     #[error("{condition}: column {name} holds {kind}, the constant is {got}; write {wanted}")]
@@ -33,7 +53,7 @@ pub enum QueryError {
     #[error("every row passes: no condition excludes a value that its column may have; add one that does (WHERE ...)")]
     EveryRow,
     #[error(
-        "column {name}, row {row}: {got} lies outside {low} to {high}, which its width is made for: widen it (--domain {name}=LOW..HIGH)"
+        "column {name}, row {row}: {got} lies outside {low} to {high}, which its width is made for: leave that row out, or widen it where the keys are made (--domain {name}=LOW..HIGH of plan, run and keygen)"
     )]
     OutOfRange {
         name: String,
@@ -84,7 +104,7 @@ pub enum QueryError {
     #[error("the condition takes {got} bootstrappings a row, at most {most} are done: name fewer values (IN, OR)")]
     Steps { got: usize, most: usize },
     #[error(
-        "column {name}, row {row}: {got:?} is none of the values that both sides know: add it (--domain {name}=A|B|C)"
+        "column {name}, row {row}: {got:?} is none of the values that both sides know: leave that row out, or add it where the keys are made (--domain {name}=A|B|C of plan, run and keygen)"
     )]
     OutOfList { name: String, row: usize, got: String },
     #[error(

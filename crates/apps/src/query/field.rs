@@ -3,7 +3,7 @@
 
 use super::{
     error::QueryError,
-    table::{Column, Kind, Table},
+    table::{Column, Kind, MOST_POINT, Table},
 };
 use serde::{Deserialize, Serialize};
 
@@ -11,8 +11,6 @@ use serde::{Deserialize, Serialize};
 pub const MOST_BITS: u32 = 40;
 /// Largest factor of a sum. It is below 2^53, so that floats hold it exactly.
 pub(super) const MOST_FACTOR: i64 = 1 << 50;
-/// Most decimal places of a column.
-const MOST_POINT: u32 = 9;
 /// Most texts of a column that are told apart.
 pub const MOST_CATEGORIES: usize = 1 << 12;
 /// Longest of them.
@@ -102,13 +100,14 @@ pub(super) fn plausible(field: &Field) -> Result<(), QueryError> {
 /// # Errors
 /// Another kind, or values outside of the field's domain.
 pub(super) fn values(field: &Field, table: &Table) -> Result<Vec<i64>, QueryError> {
-    let Column { name, cells: (kind, cells), categories } = table.column(&field.name)?;
+    let column = table.usable(&field.name, field.kind == Kind::Text)?;
+    let Column { name, cells: (kind, cells), categories, .. } = column;
     if let (Kind::Number(own), Kind::Number(wanted)) = (*kind, field.kind)
         && own < wanted
     {
         // Rows of which none happens to have the last decimal places.
         let finer = cells.iter().map(|cell| cell.saturating_mul(10i64.pow((wanted - own).min(MOST_POINT)))).collect();
-        let column = Column { cells: (field.kind, finer), ..table.column(&field.name)?.clone() };
+        let column = Column { cells: (field.kind, finer), ..column.clone() };
         return values(field, &Table { name: None, columns: vec![column], rows: table.rows });
     }
     if *kind != field.kind {
@@ -134,8 +133,9 @@ pub(super) fn values(field: &Field, table: &Table) -> Result<Vec<i64>, QueryErro
 
 /// A column with its domain, which must contain all values.
 pub(super) fn field(table: &Table, name: &str, domains: &[Domain]) -> Result<Field, QueryError> {
-    let Column { name, cells: (kind, cells), categories } = table.column(name)?;
     let domain = domains.iter().find(|d| d.column.eq_ignore_ascii_case(name)).map(|domain| &domain.values);
+    let column = table.usable(name, matches!(domain, Some(Values::Texts(_))))?;
+    let Column { name, cells: (kind, cells), categories, .. } = column;
     let wrong = |values: &Values, problem: String| {
         let text = match values {
             Values::Ends([low, high]) => format!("{name}={low}..{high}"),
@@ -170,11 +170,13 @@ pub(super) fn field(table: &Table, name: &str, domains: &[Domain]) -> Result<Fie
 fn texts(name: &str, mut all: Vec<String>) -> Result<((i64, i64), Vec<String>), QueryError> {
     all.sort_unstable();
     all.dedup();
+    if let Some(long) = all.iter().find(|text| text.len() > MOST_TEXT) {
+        let (name, begin, got) = (name.to_owned(), long.chars().take(40).collect(), long.len());
+        return Err(QueryError::LongText { name, begin, got, most: MOST_TEXT });
+    }
     let got = all.len();
     match i64::try_from(got) {
-        Ok(count) if (1..=MOST_CATEGORIES).contains(&got) && all.iter().all(|text| text.len() <= MOST_TEXT) => {
-            Ok(((0, count - 1), all))
-        }
+        Ok(count) if (1..=MOST_CATEGORIES).contains(&got) => Ok(((0, count - 1), all)),
         _ => Err(QueryError::Categories { name: name.to_owned(), got, most: MOST_CATEGORIES }),
     }
 }

@@ -2,6 +2,7 @@
 //! contents are hostile: every read is bounded, and errors name the position.
 
 use super::{
+    cells::Declared,
     error::QueryError,
     parquet,
     question::MOST_ROWS,
@@ -77,7 +78,7 @@ pub(super) fn text(path: &Path, bytes: &[u8], names: Option<&[&str]>, most: usiz
     if names.len() > MOST_COLUMNS {
         return Err(format(path, format!("{} columns", names.len()), "at most 4096", "is it the right file?"));
     }
-    let mut cells: Vec<Vec<String>> = vec![Vec::new(); names.len()];
+    let mut cells: Vec<Vec<Option<String>>> = vec![Vec::new(); names.len()];
     for record in reader.records().take(most) {
         let record = record.map_err(wrong)?;
         // TPC-H's rows end with a delimiter.
@@ -87,17 +88,11 @@ pub(super) fn text(path: &Path, bytes: &[u8], names: Option<&[&str]>, most: usiz
             let line = record.position().map_or(0, csv::Position::line);
             return Err(DataError::Ragged { path: path.to_owned(), line, got, wanted: names.len() }.into());
         }
-        cells.iter_mut().zip(&record).for_each(|(column, cell)| column.push(cell.to_owned()));
+        cells.iter_mut().zip(&record).for_each(|(column, cell)| column.push(Some(cell.to_owned())));
     }
-    Ok(of_cells(&names, &cells))
-}
-
-pub(super) fn of_cells(names: &[String], cells: &[Vec<String>]) -> Table {
-    let column = |(name, cells): (&String, &Vec<String>)| {
-        Column::of_cells(name, &cells.iter().map(String::as_str).collect::<Vec<_>>())
-    };
     let rows = cells.first().map_or(0, Vec::len);
-    Table { name: None, columns: names.iter().zip(cells).map(column).collect(), rows }
+    let column = |(name, cells): (&String, &Vec<_>)| Column::read(name, cells, &Declared::Nothing, 0);
+    Ok(Table { name: None, columns: names.iter().zip(&cells).map(column).collect(), rows })
 }
 
 #[cfg(test)]

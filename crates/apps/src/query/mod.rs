@@ -4,12 +4,14 @@
 //! the encrypted program over both schemes.
 //! Stays out: keys, devices, conversion of bits to slots (`limbwise::bridge`).
 //!
-//! Read in this order: [`sql`], [`select`] and [`having`] (text to statement), [`table`], [`mod@load`], [`mod@parquet`] and
-//! [`derived`], [`field`](mod@field) and [`question`] (resolved names),
-//! [`public`] (groups that the server sees), [`set`] and [`condition`] (what a row must satisfy), [`filter`], [`extreme`] and
-//! [`searches`] (MIN and MAX), [`encrypted`], [`answer`], [`client`], [`revealed`], [`options`], [`tpch`], [`error`].
+//! Read in this order: [`sql`], [`select`] and [`having`] (text to statement), [`table`], [`cells`], [`mod@load`],
+//! [`mod@parquet`] and [`derived`], [`field`](mod@field) and [`question`] (resolved names),
+//! [`public`] (groups that the server sees), [`set`] and [`condition`] (what a row must satisfy), [`filter`], [`extreme`]
+//! and [`searches`] (MIN and MAX), [`encrypted`], [`precision`], [`answer`], [`client`], [`revealed`], [`options`],
+//! [`tpch`], [`error`].
 
 pub mod answer;
+pub mod cells;
 pub mod client;
 pub mod condition;
 pub mod derived;
@@ -22,6 +24,7 @@ pub mod having;
 pub mod load;
 pub mod options;
 pub mod parquet;
+pub mod precision;
 pub mod public;
 pub mod question;
 mod resolve;
@@ -34,11 +37,12 @@ pub mod table;
 pub mod tpch;
 
 pub use client::QueryClient;
-pub use encrypted::{Bits, Query, Rows, SumPrecision};
+pub use encrypted::{Bits, Query, Rows};
 pub use error::QueryError;
 pub use field::Domain;
 pub use filter::{Filter, FilterSummary};
 pub use load::{load, load_part};
+pub use precision::SumPrecision;
 pub use public::Public;
 pub use question::Question;
 pub use sql::Statement;

@@ -2,9 +2,10 @@
 //! decoded that have rows of those asked for.
 
 use super::{
+    cells::Declared,
     error::QueryError,
-    load::{MOST_COLUMNS, format, of_cells},
-    table::{Kind, Table},
+    load::{MOST_COLUMNS, format},
+    table::{Column, Kind, Table},
 };
 use crate::{
     data::{
@@ -14,9 +15,11 @@ use crate::{
     workload::Part,
 };
 use parquet::{
+    basic::{ConvertedType, LogicalType, Repetition, Type as Physical},
     errors::ParquetError,
     file::reader::{FileReader as _, SerializedFileReader},
     record::Field as Cell,
+    schema::types::Type,
 };
 use std::{
     fs::File,
@@ -25,6 +28,8 @@ use std::{
 
 /// Most files of a folder.
 const MOST_FILES: usize = 4096;
+/// What programs that write such folders name one of rows without a value.
+const NO_VALUE: &str = "__HIVE_DEFAULT_PARTITION__";
 /// Deepest sub-folder.
 const MOST_DEPTH: usize = 8;
 
@@ -45,8 +50,8 @@ fn opened(path: &Path) -> Result<SerializedFileReader<File>, QueryError> {
 
 /// The rows of a file or folder from `first` on, so many at most.
 pub(super) fn read(path: &Path, rows: Part) -> Result<Table, QueryError> {
-    let mut names: Option<Vec<String>> = None;
-    let mut cells: Vec<Vec<String>> = Vec::new();
+    let mut known: Option<Vec<Named>> = None;
+    let mut cells: Vec<Vec<Option<String>>> = Vec::new();
     let (mut before, end) = (0usize, rows.first.saturating_add(rows.count));
     for piece in pieces(path)? {
         if before >= end {
@@ -55,10 +60,10 @@ pub(super) fn read(path: &Path, rows: Part) -> Result<Table, QueryError> {
         let own = guarded(&piece.path, "a Parquet file", || {
             let reader = opened(&piece.path)?;
             let own = columns(&piece, &reader)?;
-            let known = names.get_or_insert_with(|| own.clone());
+            let known = known.get_or_insert_with(|| own.clone());
             if *known != own {
-                let got = format!("columns {}", own.join(", "));
-                let wanted = format!("those of the files before it: {}", known.join(", "));
+                let got = format!("columns {}", listed(&own));
+                let wanted = format!("those of the files before it, of the same types: {}", listed(known));
                 return Err(format(&piece.path, got, &wanted, "put files of one table into a folder"));
             }
             cells.resize_with(own.len(), Vec::new);
@@ -66,14 +71,25 @@ pub(super) fn read(path: &Path, rows: Part) -> Result<Table, QueryError> {
         })?;
         before = before.saturating_add(own);
     }
-    Ok(of_cells(&names.unwrap_or_default(), &cells))
+    let column = |((name, declared), cells): (&Named, &Vec<_>)| Column::read(name, cells, declared, rows.first);
+    let taken = cells.first().map_or(0, Vec::len);
+    let columns = known.unwrap_or_default().iter().zip(&cells).map(column).collect();
+    Ok(Table { name: None, columns, rows: taken })
 }
 
-/// The names of a file's columns, with those of its folders.
-fn columns(piece: &Piece, reader: &SerializedFileReader<File>) -> Result<Vec<String>, QueryError> {
+/// A column's name, and what the file says of it.
+type Named = (String, Declared);
+
+fn listed(columns: &[Named]) -> String {
+    columns.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ")
+}
+
+/// A file's columns, with those of its folders.
+fn columns(piece: &Piece, reader: &SerializedFileReader<File>) -> Result<Vec<Named>, QueryError> {
     let schema = reader.metadata().file_metadata().schema();
-    let own = schema.get_fields().iter().map(|field| field.name().to_owned());
-    let names: Vec<String> = own.chain(piece.named.iter().map(|(name, _)| name.clone())).collect();
+    let own = schema.get_fields().iter().map(|field| (field.name().to_owned(), declared(field)));
+    let folders = piece.named.iter().map(|(name, _)| (name.clone(), Declared::Nothing));
+    let names: Vec<Named> = own.chain(folders).collect();
     if names.len() == piece.named.len() || names.len() > MOST_COLUMNS {
         let got = format!("{} columns", names.len());
         return Err(format(&piece.path, got, "1 to 4096", "is it the right file?"));
@@ -86,7 +102,7 @@ fn taken(
     piece: &Piece,
     reader: &SerializedFileReader<File>,
     (before, rows): (usize, &Part),
-    cells: &mut [Vec<String>],
+    cells: &mut [Vec<Option<String>>],
 ) -> Result<usize, QueryError> {
     let wrong = |e: ParquetError| wrong(&piece.path, &e);
     let (end, mut at) = (rows.first.saturating_add(rows.count), before);
@@ -100,7 +116,9 @@ fn taken(
                 let row = row.map_err(wrong)?;
                 cells.iter_mut().zip(row.get_column_iter()).for_each(|(column, (_, cell))| column.push(written(cell)));
                 let named = cells.iter_mut().rev().zip(piece.named.iter().rev());
-                named.for_each(|(column, (_, value))| column.push(value.clone()));
+                named.for_each(|(column, (_, value))| {
+                    column.push(Some(value.clone()).filter(|value| value != NO_VALUE))
+                });
             }
         }
         at = at.saturating_add(count);
@@ -165,23 +183,59 @@ fn within(dir: &Path, named: &mut Vec<(String, String)>, found: &mut Vec<Piece>)
     Ok(())
 }
 
-/// A cell as text. A float has its shortest digits: 0.1 is 0.1.
-fn written(cell: &Cell) -> String {
-    match cell {
+/// What a schema says of a column.
+fn declared(field: &Type) -> Declared {
+    if !field.is_primitive() || field.get_basic_info().repetition() == Repetition::REPEATED {
+        return Declared::Other("lists or groups");
+    }
+    match (field.get_basic_info().converted_type(), field.get_physical_type()) {
+        (ConvertedType::UTF8 | ConvertedType::ENUM | ConvertedType::JSON, _) | (_, Physical::BOOLEAN) => Declared::Text,
+        (ConvertedType::DATE, _) => Declared::Date,
+        (ConvertedType::DECIMAL, _) => Declared::Number,
+        (
+            ConvertedType::TIME_MILLIS
+            | ConvertedType::TIME_MICROS
+            | ConvertedType::TIMESTAMP_MILLIS
+            | ConvertedType::TIMESTAMP_MICROS
+            | ConvertedType::INTERVAL,
+            _,
+        )
+        | (_, Physical::INT96) => Declared::Other("times"),
+        (_, Physical::INT32 | Physical::INT64) if is_time(field) => Declared::Other("times"),
+        (_, Physical::INT32 | Physical::INT64 | Physical::FLOAT | Physical::DOUBLE) => Declared::Number,
+        (_, Physical::FIXED_LEN_BYTE_ARRAY) if is_float(field) => Declared::Number,
+        (_, Physical::BYTE_ARRAY | Physical::FIXED_LEN_BYTE_ARRAY) => Declared::Other("bytes without a text mark"),
+    }
+}
+
+/// Times in nanoseconds have no converted type.
+fn is_time(field: &Type) -> bool {
+    let logical = field.get_basic_info().logical_type_ref();
+    matches!(logical, Some(LogicalType::Timestamp { .. } | LogicalType::Time { .. }))
+}
+
+fn is_float(field: &Type) -> bool {
+    matches!(field.get_basic_info().logical_type_ref(), Some(LogicalType::Float16))
+}
+
+/// A cell as text; none for NULL. A float has its shortest digits: 0.1 is 0.1.
+fn written(cell: &Cell) -> Option<String> {
+    Some(match cell {
+        Cell::Null => return None,
         Cell::Str(text) => text.clone(),
         Cell::Date(day) => Kind::Date.show((*day).into()),
         Cell::Float(x) => x.to_string(),
         Cell::Double(x) => x.to_string(),
         other => other.to_string(),
-    }
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::query::load;
+    use crate::query::{Question, Statement, load};
     use parquet::{
-        data_type::{Int32Type, Int64Type},
+        data_type::{ByteArray, ByteArrayType, DoubleType, Int32Type, Int64Type},
         file::writer::SerializedFileWriter,
         schema::parser::parse_message_type,
     };
@@ -216,6 +270,60 @@ mod tests {
 
     fn days(table: &Table) -> Vec<i64> {
         table.column("day").unwrap().cells.1.clone()
+    }
+
+    /// A file of one optional column of each type, a row `None` and one with a value.
+    fn with_nulls(path: &Path) {
+        let schema = "message t { REQUIRED INT64 id; OPTIONAL INT64 n; OPTIONAL BYTE_ARRAY s (UTF8); OPTIONAL BYTE_ARRAY b; \
+                      REQUIRED INT64 t (TIMESTAMP_MICROS); REQUIRED DOUBLE f; }";
+        let schema = Arc::new(parse_message_type(schema).unwrap());
+        let mut writer = SerializedFileWriter::new(File::create(path).unwrap(), schema, Arc::default()).unwrap();
+        let mut group = writer.next_row_group().unwrap();
+        let text = [ByteArray::from("null")];
+        for number in 0..6 {
+            let mut column = group.next_column().unwrap().unwrap();
+            match number {
+                0 | 4 => column.typed::<Int64Type>().write_batch(&[7, 8], None, None),
+                1 => column.typed::<Int64Type>().write_batch(&[9], Some(&[1, 0]), None),
+                2 | 3 => column.typed::<ByteArrayType>().write_batch(&text, Some(&[1, 0]), None),
+                _ => column.typed::<DoubleType>().write_batch(&[0.5, f64::NAN], None, None),
+            }
+            .unwrap();
+            column.close().unwrap();
+        }
+        group.close().unwrap();
+        writer.close().unwrap();
+    }
+
+    #[test]
+    fn columns_that_sql_reads_otherwise_are_refused_where_they_are_used() {
+        let dir = folder("nulls");
+        let path = dir.join("q.parquet");
+        with_nulls(&path);
+        let ask = |sql: &str| {
+            let statement = Statement::parse(sql).unwrap();
+            let table = load(&path, None).unwrap().with_differences(&statement);
+            table.and_then(|table| Question::new(&statement, &table, &[], &[])).map(drop).map_err(|e| e.to_string())
+        };
+        assert_eq!(ask("SELECT COUNT(*) FROM q WHERE id < 8"), Ok(()), "other columns do not matter");
+        for (sql, wanted) in [
+            ("SELECT COUNT(*) FROM q WHERE s = 'null'", "column s, row 2: NULL"),
+            ("SELECT SUM(n) FROM q WHERE id < 8", "column n, row 2: NULL"),
+            ("SELECT MAX(n) FROM q WHERE id < 8", "WHERE n IS NOT NULL"),
+            ("SELECT s, COUNT(*) FROM q WHERE id < 8 GROUP BY s", "column s, row 2: NULL"),
+            ("SELECT COUNT(*) FROM q WHERE n < id", "column n, row 2: NULL"),
+            ("SELECT COUNT(*) FROM q WHERE b = 'null'", "column b holds bytes without a text mark"),
+            ("SELECT MIN(t) FROM q WHERE id < 8", "column t holds times"),
+            ("SELECT SUM(f) FROM q WHERE id < 8", "column f, row 2: \"NaN\" is no number"),
+        ] {
+            let error = ask(sql).unwrap_err();
+            assert!(error.contains(wanted), "{sql}: {error}");
+        }
+        let join = Statement::parse("SELECT COUNT(*) FROM q JOIN o ON s = k WHERE id < 8").unwrap().join.unwrap();
+        let other = Table { name: None, columns: vec![Column::of_cells("k", &["null"])], rows: 1 };
+        let error = load(&path, None).unwrap().joined(&other, &join).unwrap_err().to_string();
+        assert!(error.contains("column s, row 2: NULL"), "{error}");
+        fs::remove_dir_all(dir).unwrap();
     }
 
     #[test]

@@ -14,7 +14,7 @@ use super::{
     select::{Factor, Made, Results},
     set::Set,
     sql::{Join, Statement},
-    table::{Kind, Table},
+    table::{Column, Kind, Table},
 };
 use std::ops::Range;
 
@@ -55,6 +55,13 @@ impl Term {
     /// Largest absolute value of the factor as a number.
     pub fn largest(&self) -> f64 {
         self.bound() as f64 / 10f64.powi(self.digits.cast_signed())
+    }
+
+    /// Largest absolute value of the column as a number: it is encrypted as it is.
+    fn column_largest(&self) -> f64 {
+        let Kind::Number(own) = self.field.kind else { return 0.0 };
+        let cell = self.field.low.unsigned_abs().max(self.field.high.unsigned_abs());
+        cell as f64 / 10f64.powi(own.cast_signed())
     }
 
     /// Largest absolute value of the factor, in its units.
@@ -154,8 +161,12 @@ impl Question {
         if !(1..=MOST_ROWS).contains(&table.rows) {
             return Err(QueryError::Rows { rows: table.rows, most: MOST_ROWS });
         }
-        for domain in domains {
-            table.column(&domain.column)?;
+        for (at, domain) in domains.iter().enumerate() {
+            let Column { name, .. } = table.column(&domain.column)?;
+            if domains[..at].iter().any(|other| other.column.eq_ignore_ascii_case(name)) {
+                let problem = "the column has a domain already; name each column once".into();
+                return Err(QueryError::Domain { text: format!("{name}=…"), problem });
+            }
         }
         let domains = with_differences(statement, table, domains)?;
         let look = |name: &str| field(table, name, &domains);
@@ -259,13 +270,14 @@ impl Question {
         fields
     }
 
-    /// The summed columns, each once, with the unit of its slots: the largest factor that is made of it.
+    /// The summed columns, each once, with the unit of its slots: the largest of its values and of the factors made of it.
     pub fn summed(&self) -> Vec<(Field, f64)> {
         let mut summed: Vec<(Field, f64)> = Vec::new();
         for term in self.measures.iter().flat_map(|measure| &measure.terms) {
+            let largest = term.largest().max(term.column_largest());
             match summed.iter_mut().find(|(field, _)| *field == term.field) {
-                Some((_, unit)) => *unit = unit.max(term.largest()),
-                None => summed.push((term.field.clone(), term.largest())),
+                Some((_, unit)) => *unit = unit.max(largest),
+                None => summed.push((term.field.clone(), largest)),
             }
         }
         summed

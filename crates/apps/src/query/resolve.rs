@@ -79,6 +79,9 @@ fn mismatch(condition: &Condition, field: &Field, got: &str, wanted: &'static st
     // A column of numbers with one cell that is none holds texts: that cell is what is wrong.
     let strange = field.categories.iter().find(|text| Decimal::read(text).is_none());
     let kind = strange.map_or_else(|| field.kind.to_string(), |text| format!("texts such as {text:?}"));
+    let mixed = got == "a number" && strange.is_some() && field.categories.iter().any(|t| Decimal::read(t).is_some());
+    let wanted =
+        if mixed { "a text in quotes if the column is of texts; if it is of numbers, mend that cell" } else { wanted };
     QueryError::Constant { condition: condition.text.clone(), name: field.name.clone(), kind, got: got.into(), wanted }
 }
 

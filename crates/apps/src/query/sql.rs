@@ -15,6 +15,7 @@ use sqlparser::{
     },
     dialect::GenericDialect,
     parser::Parser,
+    tokenizer::{Token, Tokenizer},
 };
 
 const MOST_TEXT: usize = 1 << 14;
@@ -140,6 +141,7 @@ impl Statement {
         let mut conditions = Vec::new();
         conjuncts(select.selection.as_ref(), &mut conditions);
         let (table, join, from) = tables(select, &mut conditions)?;
+        prefixes(&query.to_string(), select)?;
         understood(query, &format!("SELECT {items} FROM {from}{filtered}{after}"))?;
         let filter = Formula::All(conditions.into_iter().map(formula).collect::<Result<_, _>>()?);
         // The parser writes a name with quotes inside as another name; the one line is what a description keeps.
@@ -190,6 +192,63 @@ fn keys(expr: &Expr) -> Option<[String; 2]> {
     }
 }
 
+/// Whether two columns of an equation are of different tables, as far as they say which.
+fn crosses(expr: &Expr) -> Option<bool> {
+    let table = |expr: &Expr| match expr {
+        Expr::CompoundIdentifier(parts) => parts.iter().rev().nth(1).map(|name| name.value.to_lowercase()),
+        _ => None,
+    };
+    match expr {
+        Expr::Nested(inner) => crosses(inner),
+        Expr::BinaryOp { left, right, .. } => Some(table(left)? != table(right)?),
+        _ => None,
+    }
+}
+
+/// The number of the equation that joins two tables: one of columns that say so, or the only one that may.
+fn equation(conditions: &[&Expr]) -> Result<Option<usize>, QueryError> {
+    let all = conditions.iter().enumerate().filter(|(_, expr)| keys(expr).is_some());
+    let may: Vec<(usize, Option<bool>)> =
+        all.map(|(at, expr)| (at, crosses(expr))).filter(|(_, crosses)| *crosses != Some(false)).collect();
+    match (may.iter().find(|(_, crosses)| *crosses == Some(true)), &may[..]) {
+        (Some((at, _)), _) | (None, [(at, _)]) => Ok(Some(*at)),
+        (None, []) => Ok(None),
+        (None, _) => {
+            let problem = "several equations of columns may be meant: write JOIN ... ON a.key = b.key".into();
+            Err(QueryError::Join { problem })
+        }
+    }
+}
+
+/// Fails for a column of a table that FROM does not name.
+fn prefixes(text: &str, select: &Select) -> Result<(), QueryError> {
+    let relations = select
+        .from
+        .iter()
+        .flat_map(|from| std::iter::once(&from.relation).chain(from.joins.iter().map(|join| &join.relation)));
+    let (mut tables, mut known): (Vec<String>, Vec<String>) = (Vec::new(), Vec::new());
+    for relation in relations {
+        let TableFactor::Table { name, alias, .. } = relation else { continue };
+        let parts: Vec<String> = name.0.iter().map(ToString::to_string).collect();
+        known.extend(parts.last().map(|name| name.trim_matches('"').to_owned()));
+        known.extend(alias.as_ref().map(|alias| alias.name.value.clone()));
+        tables.push(parts.join("."));
+    }
+    let tokens = Tokenizer::new(&GenericDialect {}, text).tokenize().unwrap_or_default();
+    for chain in tokens.split(|token| !matches!(token, Token::Word(_) | Token::Period)) {
+        let words: Vec<&str> = chain
+            .iter()
+            .filter_map(|token| if let Token::Word(word) = token { Some(word.value.as_str()) } else { None })
+            .collect();
+        let [.., table, column] = &words[..] else { continue };
+        let named = |known: &String| known.eq_ignore_ascii_case(table);
+        if !known.iter().any(named) && !tables.contains(&chain.iter().map(ToString::to_string).collect::<String>()) {
+            return Err(QueryError::UnknownTable { name: format!("{table}.{column}"), known: known.join(", ") });
+        }
+    }
+    Ok(())
+}
+
 /// The table, what is joined to it, and FROM as it was read. `FROM a, b WHERE a.k = b.k` is a join; its equation is
 /// taken out of the conditions.
 fn tables(select: &Select, conditions: &mut Vec<&Expr>) -> Result<(String, Option<Join>, String), QueryError> {
@@ -212,7 +271,7 @@ fn tables(select: &Select, conditions: &mut Vec<&Expr>) -> Result<(String, Optio
             _ => Err(many()),
         },
         [one, other] if one.joins.is_empty() && other.joins.is_empty() => {
-            let at = conditions.iter().position(|expr| keys(expr).is_some()).ok_or_else(many)?;
+            let at = equation(conditions)?.ok_or_else(many)?;
             let keys = keys(conditions.remove(at)).ok_or_else(many)?;
             let names = [name(&one.relation)?, name(&other.relation)?];
             let from = names.join(", ");

@@ -2,13 +2,15 @@
 //!
 //! All values are exact: a decimal never passes through a float.
 
-use super::error::QueryError;
+use super::{cells::Flaw, error::QueryError};
 use crate::workload::Part;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Most decimal places.
-const MOST_DIGITS: u32 = 9;
+/// Most digits of a number.
+pub(super) const MOST_DIGITS: usize = 18;
+/// Most of them behind the point.
+pub(super) const MOST_POINT: u32 = 9;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -85,7 +87,7 @@ impl Decimal {
         };
         let (whole, part) = size.split_once('.').unwrap_or((size, ""));
         let all = [whole, part].concat();
-        let is_number = !all.is_empty() && all.len() <= 18 && all.bytes().all(|b| b.is_ascii_digit());
+        let is_number = !all.is_empty() && all.len() <= MOST_DIGITS && all.bytes().all(|b| b.is_ascii_digit());
         let mantissa: i128 = is_number.then(|| all.parse().ok())??;
         Some(Self { mantissa: sign * mantissa, digits: u32::try_from(part.len()).ok()? })
     }
@@ -161,28 +163,15 @@ pub struct Column {
     pub cells: (Kind, Vec<i64>),
     /// The different texts, in their order; empty for numbers and dates.
     pub categories: Vec<String>,
+    /// Why a query cannot use it.
+    pub flaw: Option<Flaw>,
 }
 
 impl Column {
     /// Numbers or dates.
     #[must_use]
     pub fn new(name: &str, kind: Kind, values: Vec<i64>) -> Self {
-        Self { name: name.to_owned(), cells: (kind, values), categories: Vec::new() }
-    }
-
-    /// A column from its cells: dates if all are dates, numbers if all are numbers, else text.
-    #[must_use]
-    pub fn of_cells(name: &str, cells: &[&str]) -> Self {
-        let decimals = || cells.iter().map(|c| Decimal::read(c)).collect::<Option<Vec<_>>>();
-        let kind = match decimals() {
-            Some(all) => Kind::Number(all.iter().map(|d| d.digits).max().unwrap_or(0)),
-            None => Kind::Date,
-        };
-        let values = cells.iter().map(|cell| kind.read(cell)).collect::<Option<Vec<_>>>();
-        match values.filter(|_| !matches!(kind, Kind::Number(digits) if digits > MOST_DIGITS)) {
-            Some(values) => Self::new(name, kind, values),
-            None => Self::texts(name, cells),
-        }
+        Self { name: name.to_owned(), cells: (kind, values), categories: Vec::new(), flaw: None }
     }
 
     /// Texts, each as the number of its value.
@@ -193,7 +182,7 @@ impl Column {
         let number = |cell: &&str| categories.partition_point(|text| text.as_str() < *cell);
         #[expect(clippy::cast_possible_wrap, reason = "fewer texts than rows of a file")]
         let values = cells.iter().map(|cell| number(cell) as i64).collect();
-        Self { name: name.to_owned(), cells: (Kind::Text, values), categories }
+        Self { name: name.to_owned(), cells: (Kind::Text, values), categories, flaw: None }
     }
 }
 
@@ -221,9 +210,25 @@ impl Table {
         Self { name: self.name.clone(), columns: self.columns.iter().map(column).collect(), rows: range.len() }
     }
 
+    /// A column that values are taken from; as texts, one whose texts are listed.
+    ///
+    /// # Errors
+    /// A column that is not there or has a [`Flaw`].
+    pub(super) fn usable(&self, name: &str, as_texts: bool) -> Result<&Column, QueryError> {
+        let column = self.column(name)?;
+        match &column.flaw {
+            Some(flaw) if !(as_texts && flaw.may_be_texts()) => Err(flaw.error(&column.name)),
+            _ => Ok(column),
+        }
+    }
+
     /// A column.
     pub fn column(&self, name: &str) -> Result<&Column, QueryError> {
-        self.columns.iter().find(|c| c.name.eq_ignore_ascii_case(name)).ok_or_else(|| {
+        let named = || self.columns.iter().filter(|column| column.name.eq_ignore_ascii_case(name));
+        if named().count() > 1 {
+            return Err(QueryError::Ambiguous { name: name.to_owned(), count: named().count() });
+        }
+        named().next().ok_or_else(|| {
             let known = self.columns.iter().map(|c| c.name.as_str()).collect::<Vec<_>>().join(", ");
             let table = self.name.as_ref().map_or_else(|| "the file".into(), |name| format!("table {name}"));
             QueryError::UnknownColumn { table, name: name.to_owned(), known }

@@ -265,8 +265,14 @@ fn bridged(lines: &mut Lines, section: &BridgedPlan, details: &Details) {
     let cleaned = precision["cleaned"].as_bool().unwrap_or(false);
     let cleaned = if cleaned { "after cleaning" } else { "not cleaned: no two levels are left for it" };
     lines.add("bits", format!("off by {} each, {cleaned}", power(number("bit_error").log2())));
-    let off = number("sum_relative_error");
-    lines.add("sum", format!("off by {off:.1e} of itself at most: rows x bit error / rows that pass, and arithmetic"));
+    let [off, part] = [number("sum_error"), number("sum_relative_error")];
+    let values = "rows x bit error x largest value, and arithmetic";
+    lines.add("sum", format!("off by {off:.1e} at most, {part:.1e} of the largest it can be: {values}"));
+    match precision["sums_exact"].as_bool() {
+        Some(true) => lines.add("", "each sum is rounded to its last digit"),
+        Some(false) => lines.add("", "not below half of the last digit: sums that lie closer are ordered by noise"),
+        None => {}
+    }
 }
 
 pub(super) fn key_reads(reads: &KeyReads) -> String {

@@ -174,7 +174,7 @@ fn bridged(section: &BridgedRun, report: &RunReport) -> String {
             line("answer", &format!("{} rows; the number that is off most is {off}", table.rows.len())) + &rows(table)
         }
     };
-    text += &line("", &format!("{:.1e} at most predicted", predicted("sum_relative_error")));
+    text += &line("", &format!("off by {:.1e} at most predicted, for any values", predicted("sum_error")));
     let (passing, rows) = (section.rows_passing, section.rows);
     let wrong = format!("{} decided otherwise than in the clear", section.wrong);
     text += &line("rows", &format!("{passing} of {rows} pass; {wrong}"));

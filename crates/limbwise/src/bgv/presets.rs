@@ -1,7 +1,10 @@
 //! Named BGV sets. They are frozen: a name never changes its primes (`tests/golden/presets_bgv.toml` holds them).
 
 use super::params::{BgvLiteral, BgvParams};
-use crate::params::{ParamsError, Standard};
+use crate::{
+    params::{ParamsError, Standard},
+    preset_names::of_other_scheme,
+};
 use limbwise_math::prime::ntt_primes_below;
 
 /// A frozen parameter set.
@@ -106,11 +109,12 @@ fn dramatic(name: &'static str, log_n: u32, t: u64, bits: &[u32], depth: usize) 
 /// The preset of a name.
 ///
 /// # Errors
-/// [`ParamsError::UnknownPreset`] with the nearest name.
+/// [`ParamsError::UnknownPreset`] with the nearest name; [`ParamsError::OtherScheme`].
 pub fn preset(name: &str) -> Result<BgvParams, ParamsError> {
     let all = presets();
     match all.iter().find(|p| p.name == name) {
         Some(preset) => BgvParams::new(&preset.literal),
-        None => Err(ParamsError::unknown_preset(name, all.iter().map(|p| p.name))),
+        None => Err(of_other_scheme(name, "BGV")
+            .unwrap_or_else(|| ParamsError::unknown_preset(name, all.iter().map(|p| p.name)))),
     }
 }

@@ -4,6 +4,7 @@ use super::{BridgeError, BridgeParams};
 use crate::{
     error::Result,
     params::{BootstrapLiteral, EvalModLiteral, Order, Params, ParamsLiteral, PrimeChoice, Sine},
+    preset_names::of_other_scheme,
     tfhe::{self, TfheLiteral, TfheParams},
 };
 
@@ -23,12 +24,15 @@ pub struct BridgePreset {
 /// The preset of a name.
 ///
 /// # Errors
-/// [`BridgeError::UnknownPreset`].
+/// [`BridgeError::UnknownPreset`]; [`ParamsError::OtherScheme`](crate::params::ParamsError::OtherScheme).
 pub fn preset(name: &str) -> Result<BridgeParams> {
     let all = presets()?;
     let known = all.iter().map(|p| p.name).collect::<Vec<_>>().join(", ");
     let Some(found) = all.into_iter().find(|p| p.name == name) else {
-        return Err(BridgeError::UnknownPreset(name.into(), known).into());
+        return Err(match of_other_scheme(name, "the bridge") {
+            Some(other) => other.into(),
+            None => BridgeError::UnknownPreset(name.into(), known).into(),
+        });
     };
     BridgeParams::new(&Params::new(&found.ckks)?, &TfheParams::new(&found.tfhe)?)
 }

@@ -103,6 +103,16 @@ pub enum ParamsError {
         /// Nearest existing name.
         nearest: String,
     },
+    /// A preset of another scheme.
+    #[error("preset {got:?} is of {is}, a preset of {wanted} is wanted (limbwise params show lists all)")]
+    OtherScheme {
+        /// Name given.
+        got: String,
+        /// Its scheme.
+        is: &'static str,
+        /// The scheme that it is asked of.
+        wanted: &'static str,
+    },
     /// No set meets the requirements.
     #[error(
         "no secure set has depth {depth} with {precision_bits} bits of precision: the largest ring, 2^17, would need log2(QP) = {log_qp:.0}; ask for less depth or precision, or bootstrap"

@@ -7,6 +7,7 @@ use super::{
     error::ParamsError,
     literal::{ParamsLiteral, PrimeChoice},
 };
+use crate::preset_names::of_other_scheme;
 
 /// A frozen parameter set.
 #[derive(Clone, Debug)]
@@ -76,12 +77,13 @@ fn mixed() -> ParamsLiteral {
 /// The preset of a name.
 ///
 /// # Errors
-/// [`ParamsError::UnknownPreset`] with the nearest name.
+/// [`ParamsError::UnknownPreset`] with the nearest name; [`ParamsError::OtherScheme`].
 pub fn preset(name: &str) -> Result<Params, ParamsError> {
     let all = presets();
     match all.iter().find(|p| p.name == name) {
         Some(preset) => Params::new(&preset.literal),
-        None => Err(ParamsError::unknown_preset(name, all.iter().map(|p| p.name))),
+        None => Err(of_other_scheme(name, "CKKS")
+            .unwrap_or_else(|| ParamsError::unknown_preset(name, all.iter().map(|p| p.name)))),
     }
 }
 

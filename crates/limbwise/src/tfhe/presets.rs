@@ -9,6 +9,7 @@ use super::{
 use crate::{
     error::Result,
     params::{Insecure, PrimeChoice},
+    preset_names::of_other_scheme,
 };
 
 /// A frozen parameter set.
@@ -25,12 +26,17 @@ pub struct TfhePreset {
 /// The preset of a name.
 ///
 /// # Errors
-/// [`TfheError::UnknownPreset`].
+/// [`TfheError::UnknownPreset`]; [`ParamsError::OtherScheme`](crate::params::ParamsError::OtherScheme).
 pub fn preset(name: &str) -> Result<TfheLiteral> {
     let all = presets();
     let known = all.iter().map(|p| p.name).collect::<Vec<_>>().join(", ");
-    let found = all.into_iter().find(|p| p.name == name);
-    found.map(|p| p.literal).ok_or_else(|| TfheError::UnknownPreset(name.into(), known).into())
+    match all.into_iter().find(|p| p.name == name) {
+        Some(preset) => Ok(preset.literal),
+        None => match of_other_scheme(name, "TFHE") {
+            Some(other) => Err(other.into()),
+            None => Err(TfheError::UnknownPreset(name.into(), known).into()),
+        },
+    }
 }
 
 /// All presets: sets at 128 bits, the same at 132, then sets in the shapes of published measurements.

@@ -116,6 +116,13 @@ fn comparisons_and_choices() {
         let least = Radix::select(&less, &x, &y).unwrap();
         assert_eq!(read(&s, &least), twin(format, [&a, &b], Ord::min), "{format}");
         assert_eq!(read(&s, &x.max(&y).unwrap()), twin(format, [&a, &b], Ord::max), "{format}");
+        let smaller = twin(format, [&a, &b], Ord::min);
+        for constant in [6, format.range().0, format.range().1] {
+            let all = vec![constant; a.len()];
+            let (low, high) = (x.min_clear(constant).unwrap(), least.max_clear(constant).unwrap());
+            assert_eq!(read(&s, &low), twin(format, [&a, &all], Ord::min), "{format} {constant}");
+            assert_eq!(read(&s, &high), twin(format, [&smaller, &all], Ord::max), "{format} {constant}");
+        }
         // What a choice leaves is a sum of two: everything takes it.
         let wanted = twin(format, [&a, &b], |a, b| a.min(b) + a);
         assert_eq!(read(&s, &(&least + &x).unwrap()), wanted, "{format}");

@@ -53,6 +53,10 @@ fn ckks_set() -> ParamsLiteral {
 
 /// A question to eight rows.
 fn asked(sql: &str, public: &[&str]) -> (Query, QueryClient) {
+    asked_in(sql, public, &["price=0..127", "stock=0..15"])
+}
+
+fn asked_in(sql: &str, public: &[&str], domains: &[&str]) -> (Query, QueryClient) {
     let set = (Params::new(&ckks_set()).unwrap(), TfheParams::new(&tfhe_set()).unwrap());
     let params = BridgeParams::new(&set.0, &set.1).unwrap();
     let column = |name: &str, cells: &[&str]| Column::of_cells(name, cells);
@@ -63,7 +67,7 @@ fn asked(sql: &str, public: &[&str]) -> (Query, QueryClient) {
     ];
     let table = Table { name: Some("goods".into()), columns, rows: 8 };
     let statement = Statement::parse(sql).unwrap();
-    let domains: Vec<Domain> = ["price=0..127", "stock=0..15"].map(|domain| domain.parse().unwrap()).into();
+    let domains: Vec<Domain> = domains.iter().map(|domain| domain.parse().unwrap()).collect();
     let public: Vec<String> = public.iter().map(|&name| name.to_owned()).collect();
     let question = Question::new(&statement, &table, &domains, &public).unwrap();
     let program = Query::new("query", question, &params).unwrap();
@@ -149,6 +153,7 @@ impl Sides {
                 )
             }
             (BridgedInput::Slots(input), BridgedValues::Slots(values)) => {
+                assert!(values.iter().flatten().all(|value| value.norm() <= input.bounds.peak), "what was promised");
                 let plain = self.encoder.encode(&self.dev, &values, input.packing).unwrap();
                 BridgedCiphertext::Slots(encrypt_secret(&self.dev, params, &self.secret, &plain).unwrap())
             }
@@ -236,4 +241,41 @@ fn ends_of_encrypted_groups() {
     let results = sides.evaluated(&program, &sides.encrypted(&program, &client), &mut All::default());
     assert_eq!(answer(&client, &results), [["none", "none", "0"]]);
     assert!(program.admits(&results).is_err(), "of no row there is no least value");
+}
+
+/// A bound holds for all values of a domain, and what lies within half of the last digit is rounded.
+#[test]
+fn sums_are_as_exact_as_they_say() {
+    let (program, client) = asked("SELECT SUM(1 - stock) FROM goods WHERE price < 60", &[]);
+    let sides = Sides::of(&program);
+    let results = sides.evaluated(&program, &sides.encrypted(&program, &client), &mut All::default());
+    let (off, bound) = ((program.read(&results).figures.sums[0] + 44.0).abs(), program.bounds()[0]);
+    assert!(0.0 < off && off < bound && bound < 0.5, "{off} {bound}");
+    // Both shops have sixteen.
+    for (order, wanted) in [("DESC, shop DESC", ["ulm", "bonn"]), (", shop", ["bonn", "ulm"])] {
+        let sql = "SELECT shop, SUM(stock), SUM(stock - 8) FROM goods WHERE stock IN (1, 2, 14, 15) GROUP BY shop \
+                   HAVING SUM(stock - 8) >= SUM(stock) - 2 * 8 ORDER BY SUM(stock)";
+        let (program, client) = asked(&format!("{sql} {order}"), &[]);
+        let sides = Sides::of(&program);
+        let results = sides.evaluated(&program, &sides.encrypted(&program, &client), &mut All::default());
+        let wanted = wanted.map(|shop| [shop.to_owned(), "16".into(), "0".into()]);
+        assert_eq!(answer(&client, &results), wanted);
+        assert!(program.decided_by_noise().is_none());
+    }
+}
+
+/// The error of a symmetric domain is no larger than that of its largest value.
+#[test]
+fn bounds_do_not_ask_how_values_are_spread() {
+    let bound = |sql: &str, domain: &str| {
+        let program = asked_in(sql, &[], &[domain, "stock=0..15"]).0;
+        (program.bounds()[0], program.decided_by_noise())
+    };
+    let sum = "SELECT SUM(price) FROM goods WHERE stock < 9";
+    let (one, symmetric) = (bound(sum, "price=0..127").0, bound(sum, "price=-127..127").0);
+    assert!(one > 0.0 && (symmetric / one - 1.0).abs() < 1e-9, "{one} {symmetric}");
+    let wide = "SELECT shop, SUM(price) FROM goods WHERE stock < 9 GROUP BY shop ORDER BY SUM(price)";
+    let (off, said) = bound(wide, "price=0..1000000000");
+    let said = said.unwrap_or_else(|| panic!("{off}"));
+    assert!(said.contains("sums of price that may be off by") && said.contains("noise decides"), "{said}");
 }

@@ -1,6 +1,6 @@
 //! Tests of questions.
 
-use super::super::{answer::Figures, table::Column};
+use super::super::answer::Figures;
 use super::*;
 
 fn table() -> Table {
@@ -79,6 +79,34 @@ fn texts_are_numbers_of_what_both_sides_know() {
     }
 }
 
+/// What a column cannot be is told before keys; a list says that numbers are texts.
+#[test]
+fn cells_that_queries_cannot_take_are_named() {
+    let ask = |sql: &str, cells: &[&str], domains: &[&str]| {
+        let columns = vec![Column::of_cells("a", cells), Column::of_cells("b", &["1", "2", "3"])];
+        let columns =
+            if sql.contains("AMB") { [columns, vec![Column::of_cells("A", cells)]].concat() } else { columns };
+        let table = Table { name: None, columns, rows: 3 };
+        let domains: Vec<Domain> = domains.iter().map(|d| d.parse()).collect::<Result<_, _>>()?;
+        Question::new(&Statement::parse(sql)?, &table, &domains, &[])
+    };
+    let long = "x".repeat(257);
+    for (sql, cells, domains, wanted) in [
+        ("SELECT SUM(a) FROM t WHERE b > 1", ["1", "", "3"], &[][..], "column a, row 2: an empty cell is no number"),
+        ("SELECT MAX(a) FROM t WHERE b > 1", ["9", "10", "1e3"], &[], "column a, row 3: \"1e3\" is no number"),
+        ("SELECT COUNT(*) FROM t WHERE a > '2'", ["9", "10", "NaN"], &[], "--domain \"a=A|B|C\""),
+        ("SELECT COUNT(*) FROM t WHERE a > 2", ["9", "10", "x"], &[], "if it is of numbers, mend that cell"),
+        ("SELECT COUNT(*) FROM t WHERE a = 'x'", ["y", "x", &long], &[], "begins with \"xxxx"),
+        ("SELECT COUNT(*) FROM t WHERE a > 2", ["1", "2", "3"], &["a=1..3", "A=1..4"], "has a domain already"),
+        ("SELECT COUNT(*) AS AMB FROM t WHERE a > 2", ["1", "2", "3"], &[], "2 columns have the name \"a\""),
+    ] {
+        let error = ask(sql, &cells, domains).unwrap_err().to_string();
+        assert!(error.contains(wanted), "{sql}: {error}");
+    }
+    let listed = ask("SELECT COUNT(*) FROM t WHERE a = '1e3'", &["9", "10", "1e3"], &["a=9|10|1e3"]).unwrap();
+    assert_eq!(listed.compared[0].categories, ["10", "1e3", "9"]);
+}
+
 #[test]
 fn long_formulas_become_short_ones() {
     for join in ["OR", "AND"] {
@@ -143,7 +171,7 @@ fn mistakes_are_named_before_keys() {
         (
             "color < 3",
             "COUNT(*)",
-            "column color holds texts such as \"blue\", the constant is a number; write a text in quotes",
+            "column color holds texts such as \"blue\", the constant is a number; write a text in quotes if the column is of texts; if it is of numbers, mend that cell",
         ),
         ("color = 'black'", "COUNT(*)", "no row can pass"),
         ("color < 'red' OR price < 1000", "COUNT(*)", "every row passes"),
@@ -208,6 +236,36 @@ fn an_average_of_no_row_is_none() {
     assert_eq!(rows[0].values[0], super::super::answer::Value::Null);
     let (shown, same) = question.compared(&Figures { sums: vec![0.0, 0.0], ends: Vec::new() }, &exact);
     assert!(same && matches!(shown.rows[0][0], crate::family::Cell::Null(())));
+}
+
+/// The column is encrypted as it is, whatever factors are made of it.
+#[test]
+fn units_cover_the_columns_and_their_factors() {
+    for (filter, result, domain, unit) in [
+        ("price < 50", "SUM(1 - discount)", "discount=0..1", 1.0),
+        ("price < 50", "SUM(discount - 3)", "discount=0..4", 4.0),
+        ("price < 50", "SUM(discount - 30)", "discount=0..1", 30.0),
+        ("discount < 0.06", "SUM(price * (50 - price))", "price=0..100", 100.0),
+        ("discount < 0.06", "SUM(1 - price)", "price=0..1000", 1000.0),
+        ("discount < 0.06", "SUM(price) + SUM(price - 10)", "price=-5..100", 100.0),
+    ] {
+        let found = question(filter, result, &[domain]).unwrap();
+        let [(_, got)] = &found.summed()[..] else { panic!("{result}") };
+        assert!((got - unit).abs() < 1e-12, "{result}: {got}");
+    }
+}
+
+/// As in DuckDB: blue has no average, and is last both ways.
+#[test]
+fn null_is_last_up_and_down() {
+    for (order, wanted) in [("", ["1", "red", "blue"]), ("DESC", ["red", "1", "blue"])] {
+        let text = format!(
+            "SELECT color, SUM(price) / SUM(discount) AS q FROM goods WHERE price < 50 GROUP BY color ORDER BY q {order}"
+        );
+        let rows = answered(&asked(&text, &[]).unwrap());
+        assert_eq!(rows.iter().map(|row| row[0].as_str()).collect::<Vec<_>>(), wanted, "{order}");
+        assert_eq!(rows[2][1], "none");
+    }
 }
 
 #[test]

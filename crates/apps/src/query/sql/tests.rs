@@ -206,3 +206,31 @@ fn tables_are_joined_and_columns_compared() {
     let names: Vec<String> = statement.conditions().iter().map(|condition| condition.name()).collect();
     assert_eq!(names, ["a - b", "c - d", "a - b"]);
 }
+
+#[test]
+fn tables_are_those_that_from_names() {
+    for (text, wanted) in [
+        (
+            "SELECT SUM(x.price) FROM goods WHERE day > '2026-01-01'",
+            "x.price: FROM names no such table; it names goods",
+        ),
+        ("SELECT SUM(GOODS.price) FROM s.goods WHERE s.goods.day > 3 AND price < 1.5", ""),
+        ("SELECT COUNT(*) FROM l JOIN o ON l.k = q.k WHERE a > 1", "q.k: FROM names no such table; it names l, o"),
+    ] {
+        let got = Statement::parse(text).map(drop).map_err(|e| e.to_string());
+        match wanted {
+            "" => assert_eq!(got, Ok(()), "{text}"),
+            _ => assert!(got.clone().unwrap_err().contains(wanted), "{text}: {got:?}"),
+        }
+    }
+    let keys = |filter: &str| {
+        Statement::parse(&format!("SELECT COUNT(*) FROM l, o WHERE {filter}"))
+            .map(|statement| statement.join.map(|join| join.keys.join(" = ")).unwrap_or_default())
+            .map_err(|e| e.to_string())
+    };
+    assert_eq!(keys("l.a = l.b AND l.k = o.j").as_deref(), Ok("k = j"));
+    assert_eq!(keys("l.a = l.b AND k = j").as_deref(), Ok("k = j"));
+    assert_eq!(keys("a > 3 AND k = j").as_deref(), Ok("k = j"));
+    assert!(keys("a = b AND k = j").unwrap_err().contains("write JOIN ... ON a.key = b.key"));
+    assert!(keys("l.a = l.b").unwrap_err().contains("a join of more than two tables, or one that is not ON"));
+}

@@ -262,11 +262,21 @@ impl<'a, D: Device> Radix<'a, D> {
     /// The errors of [`Self::compare`]; [`TfheError::Value`](crate::tfhe::TfheError::Value) for a constant outside the
     /// format, for which all rows would have the same result.
     pub fn compare_clear(&self, comparison: Comparison, value: i128) -> Result<Boolean<'a, D>> {
+        Boolean::new(self.own.eval, self.compare_clear_weighted(comparison, value, 1)?)
+    }
+
+    /// The result of a comparison with a constant times `times`.
+    pub(crate) fn compare_clear_weighted(
+        &self,
+        comparison: Comparison,
+        value: i128,
+        times: u64,
+    ) -> Result<Ciphertext<D>> {
         let other = self.format.digits_of(value)?;
         let clean = self.clean(1.0)?;
         let other = Other::Clear(&other);
         let signs = Signs { integers: self.own, digits: &clean.digits, other, sign: self.format.sign() };
-        Boolean::new(self.own.eval, signs.answer(2, comparison, 1)?)
+        signs.answer(2, comparison, times)
     }
 }
 

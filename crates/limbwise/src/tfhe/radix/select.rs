@@ -51,6 +51,32 @@ impl<'a, D: Device> Radix<'a, D> {
         self.select_weighted(&self.compare_weighted(Comparison::Less, other, CHOICE)?, other)
     }
 
+    /// The smaller of each row and a constant.
+    ///
+    /// # Errors
+    /// As [`Self::compare_clear`].
+    pub fn min_clear(&self, value: i128) -> Result<Self> {
+        self.or_clear(&self.compare_clear_weighted(Comparison::Less, value, CHOICE)?, value)
+    }
+
+    /// The larger of each row and a constant.
+    ///
+    /// # Errors
+    /// As [`Self::compare_clear`].
+    pub fn max_clear(&self, value: i128) -> Result<Self> {
+        self.or_clear(&self.compare_clear_weighted(Comparison::Greater, value, CHOICE)?, value)
+    }
+
+    /// `self` where the choice is 8, the constant where it is 0.
+    fn or_clear(&self, choice: &Ciphertext<D>, value: i128) -> Result<Self> {
+        let (own, clean) = (self.own, self.clean(1.0)?);
+        let job = |(a, k): (&Ciphertext<D>, u64)| {
+            let table = own.table(|m| m.checked_sub(CHOICE).map_or(k, |digit| digit % BASE))?;
+            Ok((own.eval.add(a, choice)?, table))
+        };
+        clean.map_layer(&clean.digits.iter().zip(self.format.digits_of(value)?).map(job).collect::<Result<_>>()?)
+    }
+
     /// The larger operand, row by row.
     ///
     /// # Errors

@@ -1,0 +1,210 @@
+//! Columns from cells: numbers, dates or texts, and cells for which a column is none of these.
+//!
+//! A column of numbers never becomes one of texts for a few cells: compared as texts, 9 is above 10.
+
+use super::{
+    error::QueryError,
+    table::{Column, Decimal, Kind, MOST_DIGITS, MOST_POINT, read_date},
+};
+
+/// What a file says of a column.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Declared {
+    /// Nothing: its cells decide.
+    Nothing,
+    /// Texts; numbers or dates if all of them are.
+    Text,
+    Number,
+    Date,
+    /// What a query does not take, in words.
+    Other(&'static str),
+}
+
+/// Why a column cannot be used, as its first such cell has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Flaw {
+    /// Row number, from 1.
+    row: usize,
+    got: String,
+    fault: Fault,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fault {
+    Null,
+    /// The column has values of a type that is not taken.
+    Type,
+    /// A cell that is missing, or no number or date that is taken, where all others are.
+    Limit(Kind),
+    /// A text in a column of which nearly all cells are numbers or dates.
+    Stray(Kind),
+}
+
+impl Flaw {
+    /// The error of a query that uses the column.
+    pub(super) fn error(&self, name: &str) -> QueryError {
+        let (name, row, got) = (name.to_owned(), self.row, self.got.clone());
+        match self.fault {
+            Fault::Null => QueryError::Null { name, row },
+            Fault::Type => QueryError::Type { name, got },
+            Fault::Limit(kind) | Fault::Stray(kind) => {
+                let got = if got.is_empty() { "an empty cell".into() } else { format!("{got:?}") };
+                let wanted = match kind {
+                    Kind::Date => "date YYYY-MM-DD".into(),
+                    _ => format!("number of at most {MOST_DIGITS} digits, {MOST_POINT} of them behind the point"),
+                };
+                QueryError::Cell { name, row, got, wanted }
+            }
+        }
+    }
+
+    /// Whether the column may be used as texts because somebody lists them.
+    pub(super) fn may_be_texts(&self) -> bool {
+        matches!(self.fault, Fault::Limit(_) | Fault::Stray(_))
+    }
+
+    /// Whether the column has texts, so that equal cells are equal keys.
+    pub(super) fn is_of_texts(&self) -> bool {
+        matches!(self.fault, Fault::Stray(_))
+    }
+}
+
+/// Cells that stand for no value.
+fn missing(cell: &str) -> bool {
+    ["", "null", "nan", "na", "n/a", "none", "inf", "-inf", "infinity", "-infinity"]
+        .iter()
+        .any(|word| cell.eq_ignore_ascii_case(word))
+}
+
+/// A number, be it beyond what is taken.
+fn numeric(cell: &str) -> bool {
+    cell.trim_start_matches(['-', '+', '.']).starts_with(|c: char| c.is_ascii_digit()) && cell.parse::<f64>().is_ok()
+}
+
+/// A date or a time, be it one that does not exist or is written otherwise.
+fn datelike(cell: &str) -> bool {
+    cell.starts_with(|c: char| c.is_ascii_digit()) && cell.chars().all(|c| c.is_ascii_digit() || "-/.: TZ+".contains(c))
+}
+
+/// The kind that all cells have.
+fn kind_of(cells: &[&str]) -> Option<Kind> {
+    let decimals = || cells.iter().map(|cell| Decimal::read(cell)).collect::<Option<Vec<_>>>();
+    match decimals() {
+        Some(all) => Some(Kind::Number(all.iter().map(|d| d.digits).max().unwrap_or(0))),
+        None => cells.iter().all(|cell| read_date(cell).is_some()).then_some(Kind::Date),
+    }
+}
+
+/// The first cell that is not of the kind that the column seems to have.
+fn stray(cells: &[&str]) -> Option<(usize, Fault)> {
+    type Read = fn(&str) -> bool;
+    let number: Read = |cell| Decimal::read(cell).is_some();
+    let date: Read = |cell| read_date(cell).is_some();
+    let kinds = [(Kind::Number(0), number, numeric as Read), (Kind::Date, date, datelike as Read)];
+    kinds.into_iter().find_map(|(kind, read, like)| {
+        let first = cells.iter().position(|cell| !read(cell))?;
+        let count = cells.iter().filter(|cell| read(cell)).count();
+        let begun = count > 0 || (kind != Kind::Date && cells.iter().any(|cell| like(cell)));
+        if begun && cells.iter().all(|cell| read(cell) || like(cell) || missing(cell)) {
+            return Some((first, Fault::Limit(kind)));
+        }
+        (count >= cells.len() - cells.len() / 10).then_some((first, Fault::Stray(kind)))
+    })
+}
+
+impl Column {
+    /// A column from the cells of rows from `first` on; `None` is NULL.
+    pub(super) fn read(name: &str, cells: &[Option<String>], declared: &Declared, first: usize) -> Self {
+        let texts: Vec<&str> = cells.iter().map(|cell| cell.as_deref().unwrap_or_default()).collect();
+        let flawed = |at: usize, fault: Fault| {
+            let got = match declared {
+                Declared::Other(got) => (*got).to_owned(),
+                _ => texts.get(at).map_or_else(String::new, |cell| cell.chars().take(40).collect()),
+            };
+            Self { flaw: Some(Flaw { row: first + at + 1, got, fault }), ..Self::texts(name, &texts) }
+        };
+        if matches!(declared, Declared::Other(_)) {
+            return flawed(0, Fault::Type);
+        }
+        if let Some(at) = cells.iter().position(Option::is_none) {
+            return flawed(at, Fault::Null);
+        }
+        let kind = match declared {
+            Declared::Date => Some(Kind::Date),
+            Declared::Number => {
+                let all = texts.iter().map(|cell| Decimal::read(cell).map_or(0, |d| d.digits));
+                Some(Kind::Number(all.max().unwrap_or(0)))
+            }
+            Declared::Nothing | Declared::Text | Declared::Other(_) => kind_of(&texts),
+        };
+        let Some(kind) = kind else {
+            let found = if *declared == Declared::Text { None } else { stray(&texts) };
+            return found.map_or_else(|| Self::texts(name, &texts), |(at, fault)| flawed(at, fault));
+        };
+        let most = |cell: &str| Decimal::read(cell).is_none_or(|d| d.digits <= MOST_POINT);
+        let read = |cell: &&str| kind.read(cell).filter(|_| kind == Kind::Date || most(cell));
+        match texts.iter().map(read).collect::<Option<Vec<i64>>>() {
+            Some(values) => Self::new(name, kind, values),
+            None if *declared == Declared::Text => Self::texts(name, &texts),
+            None => flawed(texts.iter().position(|cell| read(cell).is_none()).unwrap_or(0), Fault::Limit(kind)),
+        }
+    }
+
+    /// A column from its cells, of which nothing is said.
+    #[must_use]
+    pub fn of_cells(name: &str, cells: &[&str]) -> Self {
+        let cells: Vec<Option<String>> = cells.iter().map(|&cell| Some(cell.to_owned())).collect();
+        Self::read(name, &cells, &Declared::Nothing, 0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn flaw(cells: &[Option<&str>], declared: &Declared) -> Option<String> {
+        let cells: Vec<Option<String>> = cells.iter().map(|cell| cell.map(str::to_owned)).collect();
+        Column::read("c", &cells, declared, 10).flaw.map(|flaw| flaw.error("c").to_string())
+    }
+
+    #[test]
+    fn columns_of_numbers_do_not_become_texts() {
+        for (cell, wanted) in [
+            ("1000000000000000000", "\"1000000000000000000\" is no number of at most 18 digits, 9 of them"),
+            ("", "an empty cell is no number"),
+            ("NaN", "\"NaN\" is no number"),
+            ("0.1234567891", "is no number of at most 18 digits"),
+            ("1e5", "is no number"),
+            ("-inf", "is no number"),
+            ("null", "is no number"),
+        ] {
+            let found = flaw(&[Some("1"), Some(cell), Some("3")], &Declared::Nothing).unwrap();
+            assert!(found.contains("column c, row 12: ") && found.contains(wanted), "{cell}: {found}");
+        }
+        for cell in ["2026-02-30", "", "2026/01/01", "2026-01-01 10:00:00"] {
+            let found = flaw(&[Some("2026-01-01"), Some(cell)], &Declared::Nothing).unwrap();
+            assert!(found.contains("is no date YYYY-MM-DD"), "{cell}: {found}");
+        }
+        // Nine decimal places leave nine digits before the point.
+        let found = flaw(&[Some("0.000000001"), Some("99999999999999999")], &Declared::Nothing).unwrap();
+        assert!(found.contains("row 12"), "{found}");
+        let many: Vec<Option<&str>> = [Some("7"); 19].into_iter().chain([Some("seven")]).collect();
+        assert!(flaw(&many, &Declared::Nothing).unwrap().contains("row 30: \"seven\" is no number"));
+        assert_eq!(flaw(&[Some("7"), Some("seven")], &Declared::Nothing), None, "these are texts");
+        assert_eq!(flaw(&[Some(""), Some("x")], &Declared::Nothing), None);
+    }
+
+    #[test]
+    fn what_a_file_says_of_a_column_is_kept() {
+        let null = flaw(&[Some("1"), None], &Declared::Text).unwrap();
+        assert!(null.contains("column c, row 12: NULL") && null.contains("leave those rows out"), "{null}");
+        let nan = flaw(&[Some("NaN"), Some("x")], &Declared::Number).unwrap();
+        assert!(nan.contains("row 11: \"NaN\" is no number"), "{nan}");
+        assert!(flaw(&[Some("+12026-01-01")], &Declared::Date).unwrap().contains("no date"));
+        let bytes = flaw(&[Some("[1]")], &Declared::Other("bytes without a text mark")).unwrap();
+        assert!(bytes.contains("column c holds bytes without a text mark"), "{bytes}");
+        for cell in ["", "1e5", "1000000000000000000"] {
+            assert_eq!(flaw(&[Some("1"), Some(cell)], &Declared::Text), None, "{cell}");
+        }
+    }
+}
