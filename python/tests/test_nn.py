@@ -103,6 +103,7 @@ def test_models_of_other_packages(samples, ring):
 
     class StandardScaler:
         n_features_in_ = 4
+        with_mean = with_std = True
         mean_ = np.array([0.5, -1.0, 0.0, 0.25])
         scale_ = np.array([2.0, 1.0, 0.5, 4.0])
 

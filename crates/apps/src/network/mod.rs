@@ -6,9 +6,10 @@
 //!
 //! Read in this order: [`linear`], [`function`], [`skeleton`] (a network), [`import`] (from a file), [`calibration`],
 //! [`activation`] (polynomials, with `kinks` and `minimax`), [`layout`], [`map`](mod@map), [`levels`], [`inference`],
-//! [`encrypted`], `course`, [`client`]. `README.md` beside this file has the choices.
+//! [`encrypted`] (with `affine`), `course`, [`client`]. `README.md` beside this file has the choices.
 
 pub mod activation;
+mod affine;
 pub mod calibration;
 pub mod client;
 mod course;

@@ -164,8 +164,7 @@ impl Workload for NetworkArgs {
         let bootstrapping = params.bootstrapping().map(|_| BootstrapPlan::fastest(params.max_slots()));
         let inference = Inference { bootstrapping, ..inference };
         let arrangements = arrangements(&params, &inference, self.packing)?;
-        let inference = Inference { arrangement: arrangements[0], ..inference };
-        let program = Planned::new(&params, inference, &network)?;
+        let (program, arrangements) = admitted((&params, &inference, &network), arrangements)?;
         let client = NetworkClient::new(&program, &network, judged, self.data.labels()?)?;
         let program = program.with_twin(client.twin());
         Ok(Built {
@@ -366,6 +365,35 @@ pub(crate) fn arrangements(
             all
         }
     })
+}
+
+/// The program in the first arrangement that the weights and the memory admit, and all that they do.
+fn admitted(
+    (params, inference, network): (&Params, &Inference, &Arc<Network>),
+    arrangements: Vec<Arrangement>,
+) -> Refusable<(Planned, Vec<Arrangement>)> {
+    let (mut found, mut kept, mut reason) = (None, Vec::new(), None);
+    for arrangement in arrangements {
+        let tried = match (&found, arrangement) {
+            (None, _) => Planned::new(params, Inference { arrangement, ..inference.clone() }, network).map(Some),
+            (Some(program), Arrangement::Slots) => Planned::fits_slots(program).map(|()| None),
+            // Fewer samples together take less memory than those that were admitted.
+            (Some(_), Arrangement::Turns(_)) => Ok(None),
+        };
+        match tried {
+            Ok(program) => {
+                found = found.or(program);
+                kept.push(arrangement);
+            }
+            Err(refused @ (NetworkError::Weight { .. } | NetworkError::Memory { .. })) => reason = Some(refused),
+            Err(refused) => return Err(refused.into()),
+        }
+    }
+    match (found, reason) {
+        (Some(program), _) => Ok((program, kept)),
+        (None, Some(reason)) => Err(reason.into()),
+        (None, None) => Err(mistake("--packing: no arrangement of the samples is left; take another one")),
+    }
 }
 
 /// Ways of the first arrangement, and the first `keys` of them for each of the others.
