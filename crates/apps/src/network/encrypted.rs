@@ -15,6 +15,7 @@ use super::{
     levels::LevelPlan,
     map::{Packed, Part},
     skeleton::{Operation, Value},
+    twin::Twin,
 };
 use crate::{
     memory::Room,
@@ -29,7 +30,6 @@ use limbwise::{
     scheme::{Maps, slots_bytes},
 };
 use limbwise_device::Device;
-use serde::Serialize;
 use serde_json::json;
 use std::sync::Arc;
 
@@ -66,22 +66,6 @@ pub struct Planned {
     pub(super) made: Arc<Made>,
     /// What the twin with polynomials says of some samples, where the weights are here.
     twin: Option<Twin>,
-}
-
-/// The twin with polynomials beside the network, both in the clear.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Twin {
-    pub samples: usize,
-    /// Samples that both give the same class.
-    pub same_class: usize,
-    /// Mean and largest distance of outputs.
-    pub mean_error: f64,
-    pub largest_error: f64,
-    pub largest_output: f64,
-    /// How far the fullest value fills its calibrated range.
-    pub largest_value_over_range: f64,
-    /// Share of samples whose class is their label, of the network and of the twin.
-    pub accuracy: Option<[f64; 2]>,
 }
 
 impl Planned {

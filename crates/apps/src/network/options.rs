@@ -1,8 +1,13 @@
 //! Options of `network`.
 
 use super::{
-    Inference, Network, NetworkError, Planned, activation::SignChoice, calibration, client::NetworkClient, import,
+    Inference, Network, NetworkError, Planned,
+    activation::SignChoice,
+    calibration::{self, Range},
+    client::NetworkClient,
+    import,
     inference::Outline,
+    steep::{self, Squarings},
 };
 use crate::{
     data::load_array,
@@ -91,6 +96,10 @@ pub struct NetworkArgs {
     #[arg(long, value_name = "DEGREES:BITS", value_parser = relu, help_heading = "Activation")]
     relu: Option<SignChoice>,
 
+    /// Take polynomials that change outputs by more than the largest of them
+    #[arg(long, help_heading = "Activation")]
+    inexact: bool,
+
     /// How several samples lie: a ciphertext each, turns in the slots of a ciphertext, or a slot each and a ciphertext a
     /// number [default: the fastest that fits]
     #[arg(long, value_name = "NAME", value_parser = choice(PACKINGS), help_heading = "Strategy")]
@@ -145,15 +154,15 @@ impl Workload for NetworkArgs {
     }
 
     fn build(&self, memory: Option<u64>) -> Refusable<Built<Self>> {
-        let network = Arc::new(import::load(&self.data.model)?);
+        let Calibrated { network, ranges, squarings } = self.calibrated()?;
         let judged = self.data.judged(&network, &[])?;
-        let ranges = calibration::ranges(&network, &self.others(&network)?)?;
         let inference = Inference {
             network: network.skeleton.clone(),
             ranges,
             margin: self.margin,
             error: self.error,
             sign: self.relu.clone(),
+            squarings,
             samples: judged.len(),
             arrangement: Arrangement::default(),
             strategy: strategy(self.strategy.unwrap_or(Rotations::DoubleHoisted)),
@@ -166,7 +175,12 @@ impl Workload for NetworkArgs {
         let arrangements = arrangements(&params, &inference, self.packing)?;
         let (program, arrangements) = admitted((&params, &inference, &network), arrangements)?;
         let client = NetworkClient::new(&program, &network, judged, self.data.labels()?)?;
-        let program = program.with_twin(client.twin());
+        let twin = client.twin();
+        // Numbers that are made up say little of outputs.
+        if self.data.data.is_some() && !self.inexact {
+            twin.check()?;
+        }
+        let program = program.with_twin(twin);
         Ok(Built {
             ways: self.ways(&program, &arrangements, memory),
             described: program.inference().clone(),
@@ -215,15 +229,17 @@ impl Workload for NetworkArgs {
             .fold(0, |sum: u64, &count| sum.saturating_add(REAL_BYTES.saturating_mul(count as u64)))
     }
 
-    fn server_model(_: &Inference, [file, _]: [Option<&Path>; 2]) -> Refusable<Option<Model>> {
-        let graph = file.map(import::load).transpose()?.map(Arc::new);
+    fn server_model(described: &Inference, [file, _]: [Option<&Path>; 2]) -> Refusable<Option<Model>> {
+        let graph = file.map(|file| import::load_squared(file, &described.squarings)).transpose()?.map(Arc::new);
         Ok(Some(Model { graph, ..Model::default() }))
     }
 
     fn client(data: &NetworkData, of: &Inference, program: &Planned, files: &[PathBuf]) -> Refusable<NetworkClient> {
         // A client whose server alone has the weights encrypts with any others in their place.
         let here = Self::has_model(data);
-        let network = Arc::new(if here { import::load(&data.model)? } else { Network::generated(&of.network)? });
+        let network =
+            if here { import::load_squared(&data.model, &of.squarings)? } else { Network::generated(&of.network)? };
+        let network = Arc::new(network);
         let judged = data.judged(&network, files)?;
         let labels = if files.is_empty() { data.labels()? } else { Vec::new() };
         Ok(NetworkClient::new(program, &network, judged, labels)?)
@@ -238,7 +254,28 @@ impl Workload for NetworkArgs {
     }
 }
 
+/// A network as it is planned, with the ranges of its values.
+struct Calibrated {
+    network: Arc<Network>,
+    ranges: Vec<Range>,
+    squarings: Squarings,
+}
+
 impl NetworkArgs {
+    /// The network and its ranges. Where they are too steep for its layers of softmax, these are made otherwise.
+    fn calibrated(&self) -> Refusable<Calibrated> {
+        let network = Arc::new(import::load(&self.data.model)?);
+        let samples = self.others(&network)?;
+        let ranges = calibration::ranges(&network, &samples)?;
+        let squarings = steep::squarings(&network, &ranges, self.margin, self.error);
+        if squarings.is_empty() {
+            return Ok(Calibrated { network, ranges, squarings });
+        }
+        let network = Arc::new(import::load_squared(&self.data.model, &squarings)?);
+        let ranges = calibration::ranges(&network, &samples)?;
+        Ok(Calibrated { network, ranges, squarings })
+    }
+
     /// The parameters that are named, or the smallest that have the levels.
     fn chosen(&self, inference: &Inference) -> Refusable<(String, Params)> {
         if let Some(name) = &self.preset {

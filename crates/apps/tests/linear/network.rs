@@ -51,6 +51,7 @@ fn inference(network: &Network, error: f64) -> Inference {
         margin: 2.0,
         error,
         sign: None,
+        squarings: Default::default(),
         samples: 1,
         arrangement: Arrangement::default(),
         strategy: Strategy::DoubleHoisted { babies: 0 },

@@ -49,6 +49,7 @@ fn inference(network: &Network, data: &[Vec<f64>], arrangement: Arrangement) -> 
         margin: 1.5,
         error: 0.005,
         sign: None,
+        squarings: Default::default(),
         samples: 3,
         arrangement,
         strategy: Strategy::DoubleHoisted { babies: 0 },

@@ -189,7 +189,7 @@ pub(super) fn global_max(b: &mut Builder, x: &Tensor) -> Taken<Tensor> {
 }
 
 /// Sums along axes, repeated to the shape again.
-fn spread_sum(b: &mut Builder, x: &Tensor, summed: &[bool], factor: f64) -> Taken<Tensor> {
+pub(super) fn spread_sum(b: &mut Builder, x: &Tensor, summed: &[bool], factor: f64) -> Taken<Tensor> {
     let kept: Vec<usize> = x.shape.iter().zip(summed).map(|(&side, &gone)| if gone { 1 } else { side }).collect();
     let sum = b.linear(x, Linear::Sum { sides: x.shape.clone(), summed: summed.to_vec(), factor }, kept)?;
     b.broadcast(&sum, &x.shape)
@@ -202,49 +202,6 @@ pub(super) fn axis(axis: i64, sides: usize) -> Taken<usize> {
         Ok(at) if at < sides => Ok(at),
         _ => refuse(format!("axis {axis} of {sides}"), "one that is there"),
     }
-}
-
-/// Numbers without their mean along an axis, which changes no softmax but that sums of exponentials are at least the number
-/// of classes, however large the scores are; and the sum of their exponentials, with these.
-fn exponentials(b: &mut Builder, attributes: Attributes<'_>, x: &Tensor) -> Taken<[Tensor; 3]> {
-    let at = axis(attributes.int("axis", -1), x.shape.len())?;
-    let layer = b.layer.clone();
-    let summed: Vec<bool> = (0..x.shape.len()).map(|axis| axis == at).collect();
-    let x = b.shared(x.clone())?;
-    let mean = spread_sum(b, &x, &summed, 1.0 / x.shape[at] as f64)?;
-    let centred = subtracted(b, &x, &mean)?;
-    b.layer = format!("{layer} (centred)");
-    let centred = b.shared(centred)?;
-    let exp = function(b, &centred, &Expression::X.of(Named::Exp))?;
-    b.layer = format!("{layer} (exp)");
-    let exp = b.shared(exp)?;
-    let sum = spread_sum(b, &exp, &summed, 1.0)?;
-    b.layer = format!("{layer} (sum)");
-    let sum = b.shared(sum)?;
-    b.layer = layer;
-    Ok([centred, exp, sum])
-}
-
-/// `exp(x) / Σ exp(x)`: the ranges of both are calibrated.
-pub(super) fn softmax(b: &mut Builder, attributes: Attributes<'_>, x: &Tensor) -> Taken<Tensor> {
-    let layer = b.layer.clone();
-    let [_, exp, sum] = exponentials(b, attributes, x)?;
-    b.layer = format!("{layer} (reciprocal)");
-    let inverse = function(b, &sum, &Expression::X.of(Named::Reciprocal))?;
-    let inverse = b.shared(inverse)?;
-    b.layer = layer;
-    b.multiplied(&exp, &inverse)
-}
-
-/// `x − log Σ exp(x)`.
-pub(super) fn log_softmax(b: &mut Builder, attributes: Attributes<'_>, x: &Tensor) -> Taken<Tensor> {
-    let layer = b.layer.clone();
-    let [centred, _, sum] = exponentials(b, attributes, x)?;
-    b.layer = format!("{layer} (log)");
-    let log = function(b, &sum, &Expression::X.of(Named::Log))?;
-    let log = b.shared(log)?;
-    b.layer = layer;
-    subtracted(b, &centred, &log)
 }
 
 /// The part that one number has in a mean over some axes.

@@ -6,7 +6,7 @@
 //! expression. Nothing of a file is trusted: sizes are checked before anything is made of them.
 //!
 //! Read in this order: [`builder`] (tensors and values), `operators` (the list), `windows`, `products`, `shapes`,
-//! `images`, `pointwise`, `choices`, `composed`.
+//! `images`, `pointwise`, `choices`, `composed`, `softmax`.
 
 mod builder;
 mod choices;
@@ -17,11 +17,12 @@ mod operators;
 mod pointwise;
 mod products;
 mod shapes;
+mod softmax;
 #[cfg(test)]
 mod tests;
 mod windows;
 
-use super::{Network, NetworkError};
+use super::{Network, NetworkError, steep::Squarings};
 use crate::{data::DataError, onnx};
 use builder::{Builder, Form, Tensor};
 use prost::Message;
@@ -72,11 +73,23 @@ pub fn load(path: &Path) -> Result<Network, ImportError> {
     Ok(load_with_metadata(path)?.0)
 }
 
+/// Reads a network whose steep layers of softmax square their exponentials.
+///
+/// # Errors
+/// As [`load`].
+pub fn load_squared(path: &Path, squarings: &Squarings) -> Result<Network, ImportError> {
+    Ok(read(path, squarings)?.0)
+}
+
 /// The same, with the entries of the file's metadata.
 ///
 /// # Errors
 /// As [`load`].
 pub fn load_with_metadata(path: &Path) -> Result<(Network, Vec<(String, String)>), ImportError> {
+    read(path, &Squarings::default())
+}
+
+fn read(path: &Path, squarings: &Squarings) -> Result<(Network, Vec<(String, String)>), ImportError> {
     let shown = path.display().to_string();
     let (file, length) = crate::data::dataset::open_plain(path)?;
     if length > MOST_BYTES {
@@ -88,7 +101,7 @@ pub fn load_with_metadata(path: &Path) -> Result<(Network, Vec<(String, String)>
     let mut model = decoded(&bytes, &shown)?;
     drop(bytes);
     external::fetch(&mut model, path.parent().unwrap_or(Path::new("")))?;
-    of_model(model, &shown)
+    of_model(model, &shown, squarings)
 }
 
 /// A network from the bytes of a file, whose weights are all inside; errors name the path.
@@ -96,7 +109,11 @@ pub fn load_with_metadata(path: &Path) -> Result<(Network, Vec<(String, String)>
 /// # Errors
 /// As [`load`].
 pub fn parse(bytes: &[u8], path: &str) -> Result<Network, ImportError> {
-    Ok(of_model(decoded(bytes, path)?, path)?.0)
+    parse_squared(bytes, path, &Squarings::default())
+}
+
+fn parse_squared(bytes: &[u8], path: &str, squarings: &Squarings) -> Result<Network, ImportError> {
+    Ok(of_model(decoded(bytes, path)?, path, squarings)?.0)
 }
 
 const WANTED: &str = "an ONNX file with the graph of a network";
@@ -106,7 +123,11 @@ fn decoded(bytes: &[u8], path: &str) -> Result<onnx::Model, ImportError> {
     onnx::Model::decode(bytes).map_err(wrong)
 }
 
-fn of_model(model: onnx::Model, path: &str) -> Result<(Network, Vec<(String, String)>), ImportError> {
+fn of_model(
+    model: onnx::Model,
+    path: &str,
+    squarings: &Squarings,
+) -> Result<(Network, Vec<(String, String)>), ImportError> {
     let file = |got: String, wanted| ImportError::File { path: path.into(), got, wanted };
     let own = model.operator_sets.iter().find(|set| ["", "ai.onnx"].contains(&&*set.domain));
     let version = own.map_or(0, |set| set.version);
@@ -119,7 +140,9 @@ fn of_model(model: onnx::Model, path: &str) -> Result<(Network, Vec<(String, Str
         return Err(file(format!("{} nodes", graph.nodes.len()), "at most 16384"));
     }
     let metadata = model.metadata.into_iter().map(|entry| (entry.key, entry.value)).collect();
-    Ok((Importer::new(&graph, version).network(&graph)?, metadata))
+    let mut importer = Importer::new(&graph, version);
+    importer.builder.squarings.clone_from(squarings);
+    Ok((importer.network(&graph)?, metadata))
 }
 
 struct Importer<'g> {

@@ -3,7 +3,7 @@
 use super::{
     Taken,
     builder::{Builder, Tensor},
-    choices, composed, images, pointwise, products, refuse, shapes, windows,
+    choices, composed, images, pointwise, products, refuse, shapes, softmax, windows,
 };
 use crate::{
     network::function::{Expression::X, Joined, Named},
@@ -107,8 +107,8 @@ pub(super) fn apply(b: &mut Builder, node: &onnx::Node, inputs: &[Option<Tensor>
             let most = composed::greatest_along(b, attributes, &negated)?;
             b.negated(&most)?
         }
-        "Softmax" => composed::softmax(b, attributes, x()?)?,
-        "LogSoftmax" => composed::log_softmax(b, attributes, x()?)?,
+        "Softmax" => softmax::softmax(b, attributes, x()?)?,
+        "LogSoftmax" => softmax::log_softmax(b, attributes, x()?)?,
         "LayerNormalization" => return composed::layer_norm(b, attributes, inputs),
         "RMSNormalization" => composed::root_norm(b, attributes, inputs)?,
         "InstanceNormalization" => composed::instance_norm(b, attributes, inputs)?,

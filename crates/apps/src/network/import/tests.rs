@@ -1,8 +1,8 @@
 //! Graphs that are made here: what they compute, and what is refused.
 
-use super::{ImportError, parse};
+use super::{ImportError, parse, parse_squared};
 use crate::{
-    network::{Network, layout::layouts, skeleton::Operation},
+    network::{Network, layout::layouts, skeleton::Operation, steep::Squarings},
     onnx::{Attribute, Graph, Model, Node, OperatorSet, Shape, Side, Tensor, TensorType, Type, ValueInfo},
 };
 use prost::Message as _;
@@ -19,7 +19,7 @@ fn int(name: &str, int: i64) -> Attribute {
 }
 
 impl Writer {
-    fn new(sides: &[i64]) -> Self {
+    pub(super) fn new(sides: &[i64]) -> Self {
         let side = |&value: &i64| Side { value: (value > 0).then_some(value), name: None };
         let shape = Some(Shape { sides: sides.iter().map(side).collect() });
         let kind = Some(Type { tensor: Some(TensorType { kind: 1, shape }) });
@@ -42,16 +42,21 @@ impl Writer {
         self
     }
 
-    fn node(mut self, operator: &str, inputs: &[&str], output: &str, attributes: Vec<Attribute>) -> Self {
+    pub(super) fn node(mut self, operator: &str, inputs: &[&str], output: &str, attributes: Vec<Attribute>) -> Self {
         let inputs = inputs.iter().map(|&name| name.into()).collect();
         let (name, outputs) = (format!("{operator}.{output}"), vec![output.into()]);
         self.0.nodes.push(Node { name, inputs, outputs, operator: operator.into(), attributes, ..Node::default() });
         self
     }
 
-    fn read(self) -> Result<Network, ImportError> {
+    pub(super) fn read(self) -> Result<Network, ImportError> {
+        self.squared(&Squarings::default())
+    }
+
+    pub(super) fn squared(self, squarings: &Squarings) -> Result<Network, ImportError> {
         let operator_sets = vec![OperatorSet { domain: String::new(), version: self.1 }];
-        parse(&Model { graph: Some(self.0), operator_sets, ..Model::default() }.encode_to_vec(), "some.onnx")
+        let model = Model { graph: Some(self.0), operator_sets, ..Model::default() };
+        parse_squared(&model.encode_to_vec(), "some.onnx", squarings)
     }
 
     fn refused(self) -> String {
