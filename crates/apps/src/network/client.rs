@@ -70,6 +70,10 @@ impl NetworkClient {
         if !labels.is_empty() && labels.len() != count {
             return wrong(format!("{} labels", labels.len()), format!("{count}, one a sample"));
         }
+        let classes: usize = network.skeleton.outputs.iter().map(|&at| network.skeleton.values[at].size()).sum();
+        if let Some(label) = labels.iter().find(|&&label| label >= classes) {
+            return wrong(format!("the label {label}"), format!("classes from 0 to {}, one an output", classes - 1));
+        }
         for (number, sample) in (1..).zip(&samples) {
             let mut begin = 0;
             for (at, input) in network.skeleton.inputs().enumerate() {

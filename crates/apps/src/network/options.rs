@@ -10,7 +10,7 @@ use super::{
     steep::{self, Squarings},
 };
 use crate::{
-    data::load_array,
+    data::{load_array, npy},
     floor::REAL_BYTES,
     linear::{data::generated, layer::Model},
     options::{
@@ -453,9 +453,18 @@ fn made_up(network: &Network, seed: u64, count: usize) -> Vec<Vec<f64>> {
 
 /// The samples of a file: one, or along its first side.
 fn samples(path: &Path, network: &Network) -> Refusable<Vec<Vec<f64>>> {
-    let array = load_array(path)?;
+    rows(&load_array(path)?, path, network)
+}
+
+fn rows(array: &npy::Numbers, path: &Path, network: &Network) -> Refusable<Vec<Vec<f64>>> {
     let size = network.skeleton.sample();
-    let one = |shape: &[usize]| shape.iter().product::<usize>() == size;
+    // All numbers in a row, or sides as an input has them; those of one do not matter.
+    let sides = |shape: &[usize]| shape.iter().copied().filter(|&side| side != 1).collect::<Vec<_>>();
+    let is_input = |shape: &[usize]| {
+        let inputs: Vec<_> = network.skeleton.inputs().collect();
+        matches!(&inputs[..], [input] if sides(&input.shape) == sides(shape))
+    };
+    let one = |shape: &[usize]| shape.iter().product::<usize>() == size && (sides(shape).len() <= 1 || is_input(shape));
     let count = array.shape.first().copied().unwrap_or(1);
     if array.values.iter().any(|z| z.im != 0.0) {
         return Err(mistake(format!("{}: complex numbers; wanted real ones", path.display())));
@@ -467,8 +476,12 @@ fn samples(path: &Path, network: &Network) -> Refusable<Vec<Vec<f64>>> {
     if count == 0 || !one(&array.shape[1..]) {
         let wanted: Vec<String> =
             network.skeleton.inputs().map(|input| format!("{} {:?}", input.name, input.shape)).collect();
-        let text =
-            format!("{}: an array of {:?}; wanted samples of {}", path.display(), array.shape, wanted.join(" and "));
+        let text = format!(
+            "{}: an array of {:?}; wanted samples of {}, or of {size} numbers in a row",
+            path.display(),
+            array.shape,
+            wanted.join(" and ")
+        );
         return Err(mistake(text));
     }
     Ok(numbers.chunks_exact(size).map(<[f64]>::to_vec).collect())
@@ -489,4 +502,32 @@ pub(crate) fn relu(text: &str) -> Result<SignChoice, String> {
 fn error(text: &str) -> Result<f64, String> {
     let error = finite::parse(text).ok().filter(|x| (1e-9..=0.25).contains(x));
     error.ok_or_else(|| "wanted an error from 1e-9 to 0.25; 0.005 to 0.0005 is usual".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::network::{
+        Skeleton,
+        skeleton::{Operation, Value},
+    };
+
+    #[test]
+    fn samples_have_the_shape_of_the_input_or_are_rows() {
+        let input = Value { name: "x".into(), shape: vec![1, 2, 3, 4], operation: Operation::Input };
+        let skeleton = Skeleton { values: vec![input], weights: vec![], outputs: vec![0] };
+        let network = Network::new(skeleton, vec![]).unwrap();
+        let of = |shape: &[usize]| {
+            let array = npy::Numbers { shape: shape.to_vec(), values: vec![0.5.into(); shape.iter().product()] };
+            rows(&array, Path::new("x.npy"), &network).map(|all| all.len()).map_err(|e| e.to_string())
+        };
+        let taken: [(&[usize], usize); 6] =
+            [(&[2, 3, 4], 1), (&[1, 2, 3, 4], 1), (&[5, 2, 3, 4], 5), (&[5, 1, 2, 3, 4], 5), (&[24], 1), (&[5, 24], 5)];
+        for (shape, count) in taken {
+            assert_eq!(of(shape), Ok(count), "{shape:?}");
+        }
+        for shape in [&[5, 3, 4, 2][..], &[5, 4, 6], &[4, 3, 2], &[2, 12], &[5, 23]] {
+            assert!(of(shape).unwrap_err().contains("wanted samples of x [1, 2, 3, 4], or of 24 numbers in a row"));
+        }
+    }
 }

@@ -97,6 +97,15 @@ fn slots_of_no_number_stay_in_the_ranges() {
     }
 }
 
+#[test]
+fn labels_are_classes() {
+    let data = vec![vec![1.0; 4]; 3];
+    let network = gemm(0.1, 0.0);
+    let program = Planned::new(&params(10), inference(&network, &data, Arrangement::Turns(1)), &network).unwrap();
+    let text = NetworkClient::new(&program, &network, data, vec![0, 0, 1]).unwrap_err().to_string();
+    assert!(text.contains("got the label 1, wanted classes from 0 to 0"), "{text}");
+}
+
 /// Only who has the weights can say whether they fit.
 #[test]
 fn weights_of_a_stand_in_are_not_checked() {

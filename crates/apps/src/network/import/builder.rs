@@ -90,6 +90,8 @@ pub(super) struct Builder {
     pub(super) layer: String,
     /// Whether the data of the node at work are integers.
     pub(super) whole: bool,
+    /// Results of the node at work up to the last that is read.
+    pub(super) results: usize,
     /// How often exponentials are squared, by layers of softmax.
     pub(super) squarings: Squarings,
     /// Elements of constants that were computed.

@@ -3,7 +3,7 @@
 use super::{
     Taken,
     builder::{Builder, Form, Tensor},
-    operators::{Attributes, needed},
+    operators::{Attributes, integers, needed},
     pointwise::{function, joined, larger, subtracted},
     refuse,
     shapes::{self, along, strides, transposed},
@@ -317,6 +317,35 @@ fn a_channel(x: &Tensor, constants: &Tensor, repeated: usize) -> Taken<Tensor> {
 pub(super) fn greatest_along(b: &mut Builder, attributes: Attributes<'_>, inputs: &[Option<Tensor>]) -> Taken<Tensor> {
     let x = needed(inputs, 0)?;
     let Some(axes) = shapes::reduced_axes(attributes, inputs)? else { return Ok(x.clone()) };
+    let made = greatest_of(b, x, &axes)?;
+    let keeps = attributes.int("keepdims", 1) != 0;
+    let kept = (0..x.shape.len()).filter(|at| keeps || !axes.contains(at)).map(|at| made.shape[at]).collect();
+    Ok(made.reshaped(kept))
+}
+
+/// The greatest, or the least, number along an axis, as the first of the topmost.
+pub(super) fn topmost(b: &mut Builder, attributes: Attributes<'_>, inputs: &[Option<Tensor>]) -> Taken<Tensor> {
+    let (x, client) = (needed(inputs, 0)?, "the scores themselves: the client takes the largest after decryption");
+    if b.results > 1 {
+        return refuse("indices as the result", client);
+    }
+    match integers(inputs, 1)?.as_deref() {
+        Some([1]) => {}
+        other => {
+            return refuse(format!("the {other:?} topmost of encrypted numbers"), format!("one of them, or {client}"));
+        }
+    }
+    let at = axis(attributes.int("axis", -1), x.shape.len())?;
+    if attributes.int("largest", 1) != 0 {
+        return greatest_of(b, x, &[at]);
+    }
+    let negated = b.negated(x)?;
+    let most = greatest_of(b, &negated, &[at])?;
+    b.negated(&most)
+}
+
+/// The greatest along some axes, which stay with one place each.
+fn greatest_of(b: &mut Builder, x: &Tensor, axes: &[usize]) -> Taken<Tensor> {
     let count = axes.iter().fold(1_usize, |all, &at| all.saturating_mul(x.shape[at]));
     if count > MOST_COMPARED {
         return refuse(format!("the maximum of {count} numbers"), format!("at most {MOST_COMPARED}, or a mean"));
@@ -330,9 +359,7 @@ pub(super) fn greatest_along(b: &mut Builder, attributes: Attributes<'_>, inputs
         made = largest(b, all)?;
     }
     b.layer = layer;
-    let keeps = attributes.int("keepdims", 1) != 0;
-    let kept = (0..x.shape.len()).filter(|at| keeps || !axes.contains(at)).map(|at| made.shape[at]).collect();
-    Ok(made.reshaped(kept))
+    Ok(made)
 }
 
 /// The first place along some axes, along which all are equal.

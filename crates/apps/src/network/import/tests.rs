@@ -14,7 +14,7 @@ pub(super) fn ints(name: &str, ints: &[i64]) -> Attribute {
     Attribute { name: name.into(), ints: ints.to_vec(), ..Attribute::default() }
 }
 
-fn int(name: &str, int: i64) -> Attribute {
+pub(super) fn int(name: &str, int: i64) -> Attribute {
     Attribute { name: name.into(), int, ..Attribute::default() }
 }
 
@@ -28,14 +28,14 @@ impl Writer {
         Self(Graph { inputs, outputs, ..Graph::default() }, 17)
     }
 
-    fn floats(mut self, name: &str, sides: &[i64], floats: &[f32]) -> Self {
+    pub(super) fn floats(mut self, name: &str, sides: &[i64], floats: &[f32]) -> Self {
         let tensor =
             Tensor { name: name.into(), sides: sides.into(), kind: 1, floats: floats.into(), ..Tensor::default() };
         self.0.initializers.push(tensor);
         self
     }
 
-    fn whole(mut self, name: &str, integers: &[i64]) -> Self {
+    pub(super) fn whole(mut self, name: &str, integers: &[i64]) -> Self {
         let sides = vec![i64::try_from(integers.len()).unwrap()];
         let tensor = Tensor { name: name.into(), sides, kind: 7, integers: integers.into(), ..Tensor::default() };
         self.0.initializers.push(tensor);
@@ -49,6 +49,10 @@ impl Writer {
         self
     }
 
+    pub(super) fn of_version(self, version: i64) -> Self {
+        Self(self.0, version)
+    }
+
     pub(super) fn read(self) -> Result<Network, ImportError> {
         self.squared(&Squarings::default())
     }
@@ -59,7 +63,7 @@ impl Writer {
         parse_squared(&model.encode_to_vec(), "some.onnx", squarings)
     }
 
-    fn refused(self) -> String {
+    pub(super) fn refused(self) -> String {
         self.read().unwrap_err().to_string()
     }
 }
