@@ -6,6 +6,7 @@ What is made is compared with the model itself on the samples, so that no model 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ Numbers = npt.NDArray[np.float64]
 Layer = tuple[Numbers, Numbers, str]
 
 ACTIVATIONS = {"relu": "Relu", "tanh": "Tanh", "logistic": "Sigmoid", "identity": "Identity"}
-CLEAR = {
+CLEAR: dict[str, Callable[[Any], Any]] = {
     "Identity": lambda x: x,
     "Relu": lambda x: np.maximum(x, 0),
     "Tanh": np.tanh,
@@ -123,7 +124,9 @@ def _affine(scaler: Any) -> tuple[Any, Any]:
     if kind == "TruncatedSVD":
         matrix = np.asarray(scaler.components_).T
         return matrix, np.zeros(matrix.shape[1])
-    wanted = "StandardScaler, RobustScaler, MinMaxScaler or MaxAbsScaler without clip, PCA or TruncatedSVD before the model"
+    wanted = (
+        "StandardScaler, RobustScaler, MinMaxScaler or MaxAbsScaler without clip, PCA or TruncatedSVD before the model"
+    )
     raise ParamsError(f"{kind} in a pipeline: wanted {wanted}")
 
 
@@ -149,7 +152,9 @@ def _check(model: Any, last: Any, layers: list[Layer], samples: Numbers) -> None
         raise ParamsError(f"{kind}: it cannot be compared with the network made of it: {e}") from e
     if is_mlp_classifier:
         got = _probabilities(got, getattr(last, "out_activation_", "softmax"))
-    is_same = got.shape == wanted.shape and np.allclose(got, wanted, rtol=0, atol=SAME * max(np.abs(wanted).max(), 1e-9))
+    is_same = got.shape == wanted.shape and np.allclose(
+        got, wanted, rtol=0, atol=SAME * max(np.abs(wanted).max(), 1e-9)
+    )
     if not is_same:
         text = "it computes something else than its weights and its bias say"
         raise ParamsError(f"{kind}: {text}: wanted a linear model whose outputs are x·coef_ + intercept_, or an MLP")

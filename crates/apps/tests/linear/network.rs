@@ -14,7 +14,7 @@ use limbwise_apps::{
     linear::layer::Model,
     network::{
         Inference, Network, Planned, calibration, client::NetworkClient, import, options::NetworkArgs,
-        skeleton::Operation,
+        skeleton::Operation, steep::Squarings,
     },
     registry::Described,
     way::{Arrangement, Way},
@@ -117,6 +117,29 @@ fn errors_of_attention_are_expected_as_they_come() {
     let got = conclusion.found.precision.mean;
     assert!((got - predicted).abs() < 1.5, "{got:.1} bits, {predicted:.1} expected");
     assert!(conclusion.warnings.is_empty(), "{:?}", conclusion.warnings);
+}
+
+/// Encrypted, a softmax whose exponentials are squared is the one of the network, and both sides read it from the file.
+#[test]
+fn exponentials_that_are_squared_decrypt_to_the_same_outputs() {
+    let plain = import::load(&file("attention.onnx")).unwrap();
+    let exponential = plain.skeleton.values.iter().find_map(|value| value.name.strip_suffix(" (exp)")).unwrap();
+    let squarings: Squarings = [(exponential.to_owned(), 2)].into();
+    let network = Arc::new(import::load_squared(&file("attention.onnx"), &squarings).unwrap());
+    assert!(network.skeleton.values.len() > plain.skeleton.values.len());
+    let samples = rows("attention_x.npy", 32);
+    let ranges = calibration::ranges(&network, &samples[1..]).unwrap();
+    let own = Inference { network: network.skeleton.clone(), ranges, squarings, ..inference(&self::network(), 0.005) };
+    let program = Planned::new(&leveled(36), Inference { margin: 1.5, ..own }, &network).unwrap();
+    let client = NetworkClient::new(&program, &network, samples[..1].to_vec(), vec![]).unwrap();
+    let (results, predicted) = session(&program, &client);
+    let conclusion = client.conclude(&results);
+    let got = conclusion.found.precision.mean;
+    assert!(got > 12.0 && got > predicted - 3.0, "{got:.1} bits, {predicted:.1} expected");
+    assert!(conclusion.warnings.is_empty(), "{:?}", conclusion.warnings);
+    let wanted = plain.outputs(&plain.exact(&samples[0]));
+    let most = wanted.iter().fold(0.0, |most: f64, y| most.max(y.abs()));
+    assert!(client.scores(&results)[0].iter().zip(&wanted).all(|(a, b)| (a - b).abs() < 0.02 * most));
 }
 
 #[test]
