@@ -132,6 +132,23 @@ impl Range {
 /// # Errors
 /// [`NetworkError::Shape`] for no sample, one of another size, or numbers that are not finite or too large.
 pub fn ranges(network: &Network, samples: &[Vec<f64>]) -> Result<Vec<Range>, NetworkError> {
+    let mut ranges = measured(network, samples)?;
+    for (range, value) in ranges.iter().zip(&network.skeleton.values) {
+        if !range.is_possible() {
+            let got = outside(network, &ranges, (range, value));
+            let wanted = "finite numbers of at most 1e9: scale the data as the network was trained on them".into();
+            return Err(NetworkError::Shape { what: "calibration", got, wanted });
+        }
+    }
+    enlarge(network, &mut ranges);
+    Ok(ranges)
+}
+
+/// The same of any numbers: those of steep exponentials may be infinite.
+///
+/// # Errors
+/// [`NetworkError::Shape`] for no sample, or one of another size.
+pub(super) fn measured(network: &Network, samples: &[Vec<f64>]) -> Result<Vec<Range>, NetworkError> {
     let wanted = network.skeleton.sample();
     if let Some(other) = samples.iter().find(|sample| sample.len() != wanted) {
         let got = format!("a sample of {} numbers", other.len());
@@ -147,18 +164,10 @@ pub fn ranges(network: &Network, samples: &[Vec<f64>]) -> Result<Vec<Range>, Net
     };
     let all = threads::each(samples, one);
     let joined = all.into_iter().reduce(|a, b| a.into_iter().zip(b).map(|(a, b)| a.joined(b)).collect());
-    let Some(mut ranges) = joined.map(|all| all.into_iter().map(Counted::range).collect::<Vec<_>>()) else {
+    let Some(ranges) = joined.map(|all| all.into_iter().map(Counted::range).collect::<Vec<_>>()) else {
         let wanted = "data that are not judged: give others with --calibrate FILE".into();
         return Err(NetworkError::Shape { what: "calibration", got: "no sample".into(), wanted });
     };
-    for (range, value) in ranges.iter().zip(&network.skeleton.values) {
-        if !range.is_possible() {
-            let got = outside(network, &ranges, (range, value));
-            let wanted = "finite numbers of at most 1e9: scale the data as the network was trained on them".into();
-            return Err(NetworkError::Shape { what: "calibration", got, wanted });
-        }
-    }
-    enlarge(network, &mut ranges);
     Ok(ranges)
 }
 

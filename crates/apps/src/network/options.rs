@@ -264,16 +264,18 @@ struct Calibrated {
 impl NetworkArgs {
     /// The network and its ranges. Where they are too steep for its layers of softmax, these are made otherwise.
     fn calibrated(&self) -> Refusable<Calibrated> {
-        let network = Arc::new(import::load(&self.data.model)?);
+        let (mut network, mut squarings) = (import::load(&self.data.model)?, Squarings::new());
         let samples = self.others(&network)?;
-        let ranges = calibration::ranges(&network, &samples)?;
-        let squarings = steep::squarings(&network, &ranges, self.margin, self.error);
-        if squarings.is_empty() {
-            return Ok(Calibrated { network, ranges, squarings });
+        loop {
+            let more = steep::squarings(&network, &samples, [self.margin, self.error])?;
+            // All of them are known where a node has such a name and is no softmax.
+            if more.keys().all(|layer| squarings.contains_key(layer)) {
+                let ranges = calibration::ranges(&network, &samples)?;
+                return Ok(Calibrated { network: Arc::new(network), ranges, squarings });
+            }
+            squarings.extend(more);
+            network = import::load_squared(&self.data.model, &squarings)?;
         }
-        let network = Arc::new(import::load_squared(&self.data.model, &squarings)?);
-        let ranges = calibration::ranges(&network, &samples)?;
-        Ok(Calibrated { network, ranges, squarings })
     }
 
     /// The parameters that are named, or the smallest that have the levels.

@@ -118,7 +118,7 @@ mod tests {
     fn twin(operator: &str, size: f64) -> (Twin, u32) {
         let graph = || Writer::new(&[1, 10]).node(operator, &["x"], "y", vec![]);
         let (data, flat) = (scores(size), graph().read().unwrap());
-        let squarings = squarings(&flat, &ranges(&flat, &data[50..]).unwrap(), 1.5, ERROR);
+        let squarings = squarings(&flat, &data[50..], [1.5, ERROR]).unwrap();
         let network = Arc::new(graph().squared(&squarings).unwrap());
         for x in &data {
             let [exact, same] = [&flat, &*network].map(|network| network.outputs(&network.exact(x)));
@@ -149,11 +149,26 @@ mod tests {
     /// Of scores up to 16, of which the mean is taken off, an exponential reaches e^24: its error is more than all sums.
     #[test]
     fn large_scores_are_squared_instead() {
-        for (size, squared) in [(1.0, 0), (4.0, 1), (10.0, 2), (16.0, 3)] {
+        for (size, squared) in [(1.0, 0), (4.0, 1), (10.0, 2), (16.0, 3), (40.0, 4)] {
             let (twin, times) = twin("Softmax", size);
             assert!(times == squared && twin.largest_error < 0.02, "{size}: {times} squarings, {twin:?}");
             assert!(twin.largest_value_over_range < 1.0 && twin.warning.is_none(), "{size}: {twin:?}");
         }
+    }
+
+    /// Exponentials that overflow say nothing of what is behind them: that is asked again when they are squared.
+    #[test]
+    fn layers_behind_an_overflow_are_asked_again() {
+        let graph = || {
+            let first = Writer::new(&[1, 10]).node("Softmax", &["x"], "h", vec![]);
+            first.node("Softmax", &["h"], "y", vec![])
+        };
+        let data = scores(2000.0);
+        let first = squarings(&graph().read().unwrap(), &data, [1.5, ERROR]).unwrap();
+        assert_eq!(first, [("Softmax.h".to_owned(), 10)].into());
+        let network = graph().squared(&first).unwrap();
+        assert!(squarings(&network, &data, [1.5, ERROR]).unwrap().is_empty());
+        assert!(ranges(&network, &data).is_ok());
     }
 
     #[test]
