@@ -54,7 +54,8 @@ def compile(
         error: largest error of a polynomial for each unit of the largest value of its function.
         margin: ratio of a range to what was measured.
         preset: parameters by name or file; by default the smallest usual ones that have the levels.
-        options: further options of ``limbwise run network``.
+        options: further options of ``limbwise run network``; ``inexact=True`` takes polynomials that change outputs by more
+            than the largest of them.
 
     Raises:
         ParamsError: an operator, a shape or a range that is not possible, with the name of its layer.
@@ -143,7 +144,8 @@ class NetworkPlan:
             )
         widths = [max(len(row[at]) for row in rows) for at in range(len(heads))]
         lines = ["  ".join(word.ljust(width) for word, width in zip(row, widths, strict=True)).rstrip() for row in rows]
-        return "\n".join([*lines, "", str(self.plan)])
+        warning = (self.twin or {}).get("warning")
+        return "\n".join([*lines, "", str(self.plan), *([f"WARNING           {warning}"] if warning else [])])
 
     __repr__ = __str__
 
