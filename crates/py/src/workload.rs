@@ -198,7 +198,12 @@ impl Workload {
     /// A workload by its name, with options by theirs; those without values are left out, if there are such options.
     #[new]
     #[pyo3(signature = (name, options, memory=None))]
-    fn new(py: Python<'_>, name: String, options: Vec<(String, Option<Vec<String>>)>, memory: Option<u64>) -> PyResult<Self> {
+    fn new(
+        py: Python<'_>,
+        name: String,
+        options: Vec<(String, Option<Vec<String>>)>,
+        memory: Option<u64>,
+    ) -> PyResult<Self> {
         // An option that there is not is refused as if it were given.
         let told = |(option, values): (String, Option<Vec<String>>)| match values {
             None if Options::knows(&name, &option) => None,

@@ -70,7 +70,7 @@ fn sides(params: &Params, inference: Inference) -> (Planned, NetworkClient) {
 }
 
 /// With an error of 0.02 the twin's outputs differ by more than a tenth of the largest.
-fn of_polynomials(warning: &String) -> bool {
+fn of_polynomials(warning: &str) -> bool {
     warning.starts_with("polynomials in the place of functions change outputs by up to ")
 }
 
@@ -100,7 +100,7 @@ fn a_network_decrypts_to_its_polynomial_twin() {
     let got = conclusion.found.precision.mean;
     // Three scores say little of a mean: they may be much better by chance, and not much worse.
     assert!(got > 14.0 && got > predicted - 4.0 && got < predicted + 12.0, "{got:.1} bits, {predicted:.1} expected");
-    assert!(conclusion.warnings.iter().all(of_polynomials), "{:?}", conclusion.warnings);
+    assert!(conclusion.warnings.iter().all(|warning| of_polynomials(warning)), "{:?}", conclusion.warnings);
     assert_eq!(conclusion.details["same_class_as_clear"], 1);
     let off = conclusion.details["output_error"]["encrypted_to_clear"].as_f64().unwrap();
     assert!(off < 0.05 && off > 1e-9, "{off}");
@@ -167,7 +167,7 @@ fn samples_take_turns_or_have_a_slot_each() {
         let conclusion = client.conclude(&results);
         let got = conclusion.found.precision.mean;
         assert!(got > 12.0 && got > predicted - 4.0, "{arrangement:?}: {got:.1} bits, {predicted:.1} expected");
-        assert!(conclusion.warnings.iter().all(of_polynomials), "{:?}", conclusion.warnings);
+        assert!(conclusion.warnings.iter().all(|warning| of_polynomials(warning)), "{:?}", conclusion.warnings);
         let scores = program.arrays(&results);
         assert_eq!(scores[0].shape, [samples, 3]);
         // Samples differ, and stand where they were put.

@@ -108,7 +108,7 @@ mod tests {
     /// Ten scores of a hundred samples, up to a size, of which some samples have nearly equal ones.
     fn scores(size: f64) -> Vec<Vec<f64>> {
         let one = |sample: u32, class: u32| {
-            let spread = if sample % 4 == 0 { 0.05 } else { 1.0 };
+            let spread = if sample.is_multiple_of(4) { 0.05 } else { 1.0 };
             size * spread * (f64::from(sample * 31 + class * 17 + sample * class * 7) * 1.37).sin()
         };
         (0..100).map(|sample| (0..10).map(|class| one(sample, class)).collect()).collect()
@@ -142,7 +142,6 @@ mod tests {
         };
         let program = Planned::new(&Params::new(&literal).unwrap(), inference, &network).unwrap();
         let client = NetworkClient::new(&program, &network, data[..50].to_vec(), Vec::new()).unwrap();
-        println!("{operator} {size}: {} levels", program.levels().values[0].made);
         (client.twin(), squared)
     }
 
