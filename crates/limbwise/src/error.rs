@@ -472,7 +472,7 @@ pub enum BootstrapError {
     )]
     NoParameters,
     /// The evaluator has no bootstrapper.
-    #[error("this evaluator cannot bootstrap: take a preset that does, such as boot (in Rust: Auto::with_bootstrapper)")]
+    #[error("this evaluator cannot bootstrap: take a preset that does, such as boot (Rust: Auto::with_bootstrapper)")]
     Absent,
     /// The bootstrapper was made for other parameters.
     #[error("the bootstrapper was made for other parameters than the evaluator's: make one with the same Params")]
