@@ -433,7 +433,9 @@ class Recorded:
 
 @final
 class Workload:
-    def __new__(cls, name: str, options: Sequence[tuple[str, list[str]]], memory: int | None = None) -> Workload: ...
+    def __new__(
+        cls, name: str, options: Sequence[tuple[str, list[str] | None]], memory: int | None = None
+    ) -> Workload: ...
     @property
     def scheme(self) -> str: ...
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -234,6 +235,15 @@ def _sum_of_messages(x: EncryptedArray, axis: int) -> EncryptedArray:
     return x._with(total, layout.folded(axis))
 
 
+def numbers(given: Sequence[Any], what: str) -> tuple[int, ...]:
+    """Return whole numbers that were given one by one or as one sequence."""
+    one = given[0] if len(given) == 1 else given
+    every = tuple(one) if isinstance(one, (tuple, list, range, np.ndarray)) else tuple(given)
+    if not all(isinstance(n, (int, np.integer)) and not isinstance(n, bool) for n in every):
+        raise ShapeError(f"{what} of {every!r}: give whole numbers")
+    return tuple(int(n) for n in every)
+
+
 def reshape(x: EncryptedArray, shape: tuple[int, ...]) -> EncryptedArray:
     """Return the same values in row-major order under another shape."""
     sides = [int(n) for n in shape]
@@ -273,8 +283,10 @@ def take(x: EncryptedArray, key: Any) -> EncryptedArray:
         )
     try:
         chosen = x._layout.index()[key]
-    except IndexError as error:
+    except (IndexError, ValueError) as error:  # the latter for a step of zero
         raise ShapeError(f"{error}: the shape is {x.shape}") from None
+    except TypeError as error:
+        raise ShapeError(f"{error}: give whole numbers") from None
     if chosen.size == 0:
         raise ShapeError(f"nothing of shape {chosen.shape} is left of {x.shape}")
     if chosen.size == x.size:

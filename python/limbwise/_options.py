@@ -58,14 +58,15 @@ def choose(
     for name, value, least in (("depth", depth, 0), ("slots", slots, 1), ("precision", precision, 1)):
         whole(name, value, least)
     if isinstance(preset, Params):
-        return preset
+        return _agrees(preset, "these parameters", depth, bootstrap)
     if preset is not None and not isinstance(preset, (str, os.PathLike)):
         raise ParamsError(
             f"parameters of type {type(preset).__name__}: give a preset's name, a TOML file, or lw.Params"
         )
     if preset is not None:
         preset = os.fspath(preset)
-        return Params.from_toml(Path(preset).read_text()) if preset.endswith(".toml") else Params.preset(preset)
+        found = Params.from_toml(Path(preset).read_text()) if preset.endswith(".toml") else Params.preset(preset)
+        return _agrees(found, preset, depth, bootstrap)
     wanted = 1 if slots is None else slots
     if not bootstrap:
         if depth is None:
@@ -85,6 +86,23 @@ def choose(
             logger.info("preset %s, which bootstraps: as many levels as wanted", name)
             return Params.preset(name)
     raise ParamsError(f"{wanted} slots: at most 32768 with bootstrapping; larger arrays are split, so leave slots out")
+
+
+def _agrees(params: Params, name: str, depth: int | None, bootstrap: bool | None) -> Params:
+    """Return parameters that were named, unless something else is asked for beside them."""
+    if depth is not None and depth > params.levels and not params.bootstraps:
+        raise ParamsError(f"depth = {depth} beside {name}, which has {params.levels} levels: leave one of them out")
+    if bootstrap is not None and bool(bootstrap) != params.bootstraps:
+        does = "bootstraps" if params.bootstraps else "does not bootstrap"
+        raise ParamsError(f"bootstrap = {bootstrap} beside {name}, which {does}: leave one of them out")
+    return params
+
+
+def change_of(name: str, value: Any) -> tuple[str, str]:
+    """Return a change of a machine's number as it is written: switches are on or off."""
+    if isinstance(value, (bool, np.bool_)):
+        value = "true" if value else "false"
+    return name.replace("__", "."), str(value)
 
 
 def parse_size(text: str | int) -> int:

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from limbwise import _limbwise, _tables
-from limbwise._options import parse_size, warn_insecure, whole
+from limbwise._options import change_of, parse_size, warn_insecure, whole
 from limbwise.errors import ParamsError
 from limbwise.program import Plan, Recorded, Timing
 
@@ -58,9 +58,8 @@ class Workload:
     """A workload with its options; made by :func:`limbwise.workload`."""
 
     def __init__(self, name: str, *, memory: str | int | None = None, **options: Any) -> None:
-        given = [(option, words) for option, value in options.items() if (words := _words(value)) is not None]
-        # An empty list is no value, and not a flag.
-        given = [(option, words) for option, words in given if words or options[option] is True]
+        # An empty list is no value, and not a flag. What is left out must be an option still.
+        given = [(option, (_words(value) or None) if value is not True else []) for option, value in options.items()]
         self.name = name
         self._native = _limbwise.Workload(name, given, None if memory is None else parse_size(memory))
 
@@ -97,7 +96,7 @@ class Workload:
         Raises:
             MachineError: no such machine, no such number, or a machine that can run none of the ways.
         """
-        changes = [(name.replace("__", "."), str(value)) for name, value in numbers.items()]
+        changes = [change_of(name, value) for name, value in numbers.items()]
         report, trace, way = self._native.time(machine, changes, events)
         return Timing.of(report, trace, self.record(), dict(changes), way)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -211,6 +211,17 @@ class EncryptedArray:
 
     __lt__ = __le__ = __gt__ = __ge__ = _compare_refused
 
+    def __eq__(self, other: object) -> NoReturn:
+        self._equal_refused(other)
+
+    def __ne__(self, other: object) -> NoReturn:
+        self._equal_refused(other)
+
+    def _equal_refused(self, _: object) -> NoReturn:
+        raise TraceError(
+            "whether encrypted values are equal is encrypted too: lw.equal(a, b) gives 1 or 0; of the same object ask with is"
+        )
+
     # Reductions
 
     def sum(self, axis: int | tuple[int, ...] | None = None, keepdims: bool = False) -> EncryptedArray:
@@ -274,31 +285,32 @@ class EncryptedArray:
         """The array with reversed axes, without a rotation."""
         return self.transpose()
 
-    def transpose(self, *axes: int) -> EncryptedArray:
+    def transpose(self, *axes: int | Sequence[int]) -> EncryptedArray:
         """Return the array with its axes in another order, without a rotation.
 
         Args:
-            axes: every axis once, in the new order; reversed by default.
+            axes: every axis once, in the new order, as numbers or as one sequence; reversed by default.
 
         Raises:
             ShapeError: an axis is missing or named twice.
         """
-        order = tuple(i % self.ndim if self.ndim else i for i in axes) or tuple(reversed(range(self.ndim)))
+        named = _moves.numbers(axes, "axes")
+        known = range(-self.ndim, self.ndim)
+        order = tuple(i % self.ndim if i in known else i for i in named) or tuple(reversed(range(self.ndim)))
         if sorted(order) != list(range(self.ndim)):
             raise ShapeError(f"axes {axes} of an array of {self.ndim}: name each once")
         return self._with(self._held, self._layout.permuted(order))
 
-    def reshape(self, *shape: int | tuple[int, ...]) -> EncryptedArray:
+    def reshape(self, *shape: int | Sequence[int]) -> EncryptedArray:
         """Return the same values in row-major order under another shape; a change of layout costs a level.
 
         Args:
-            shape: lengths of the axes, as numbers or as one tuple, with as many values as the array has.
+            shape: lengths of the axes, as numbers or as one sequence, with as many values as the array has.
 
         Raises:
-            ShapeError: another number of values.
+            ShapeError: another number of values, or lengths that are no whole numbers.
         """
-        wanted = shape[0] if len(shape) == 1 and isinstance(shape[0], tuple) else cast(tuple[int, ...], shape)
-        return _moves.reshape(self, wanted)
+        return _moves.reshape(self, _moves.numbers(shape, "a shape"))
 
     def ravel(self) -> EncryptedArray:
         """Return all values as one axis."""

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from limbwise import _sklearn
 from limbwise._sides import Client, Compiled, Numbers, Server
 from limbwise._workloads import Run, Workload
 from limbwise.errors import MissingDependency, ParamsError
@@ -43,8 +44,9 @@ def compile(
 
     Args:
         model: a path of an ONNX file, an ``onnx.ModelProto``, a ``torch.nn.Module``, which is exported in evaluation mode,
-            or a fitted linear model or MLP of scikit-learn, alone or in a pipeline behind scalers and PCA. Its weights may
-            lie in files beside the path.
+            or a fitted linear model or MLP of scikit-learn, alone or in a pipeline behind scalers and PCA: of a classifier
+            the scores before argmax and softmax, of a regressor what it predicts. Its weights may lie in files beside
+            the path.
         sample: samples of the shape that the program will run on: one, or several along the first axis.
         calibrate: other samples, on which the ranges of all values are measured; by default all but the first of
             ``sample``, and then the program runs on one.
@@ -52,7 +54,8 @@ def compile(
         error: largest error of a polynomial for each unit of the largest value of its function.
         margin: ratio of a range to what was measured.
         preset: parameters by name or file; by default the smallest usual ones that have the levels.
-        options: further options of ``limbwise run network``.
+        options: further options of ``limbwise run network``; ``inexact=True`` takes polynomials that change outputs by more
+            than the largest of them.
 
     Raises:
         ParamsError: an operator, a shape or a range that is not possible, with the name of its layer.
@@ -79,7 +82,7 @@ def _onnx_file(model: Any, samples: Numbers, home: Path) -> Path:
     if hasattr(model, "SerializeToString"):
         path.write_bytes(model.SerializeToString())
     elif kind == "sklearn":
-        path.write_bytes(_of_sklearn(model, samples))
+        path.write_bytes(_sklearn.onnx_bytes(model, samples))
     elif hasattr(model, "state_dict"):
         try:
             import torch
@@ -105,67 +108,6 @@ def _export(torch: Any, model: Any, one: Any, path: Path) -> None:
         raise MissingDependency(f"PyTorch's exporter needs another package: {e}: pip install 'limbwise[nn]'") from e
     finally:
         model.train(was)
-
-
-def _of_sklearn(model: Any, samples: Numbers) -> bytes:
-    """Return the ONNX bytes of a linear model or an MLP: the scores before argmax and softmax."""
-    try:
-        import onnx
-        from onnx import TensorProto, helper, numpy_helper
-    except ImportError as e:
-        raise MissingDependency("models of scikit-learn need onnx: pip install 'limbwise[onnx]'") from e
-    layers: list[tuple[Any, Any, str]] = []
-    *before, (_, model) = getattr(model, "steps", [("model", model)])
-    if hasattr(model, "coefs_"):
-        named = {"relu": "Relu", "tanh": "Tanh", "logistic": "Sigmoid", "identity": "Identity"}
-        for at, (weights, bias) in enumerate(zip(model.coefs_, model.intercepts_, strict=True)):
-            last = at + 1 == len(model.coefs_)
-            layers.append((np.asarray(weights), np.asarray(bias), "Identity" if last else named[model.activation]))
-    elif hasattr(model, "coef_"):
-        weights = np.atleast_2d(model.coef_).T
-        layers.append((weights, np.broadcast_to(model.intercept_, weights.shape[1:]), "Identity"))
-    else:
-        raise ParamsError(f"{type(model).__name__}: wanted a fitted linear model or MLP")
-    for _, scaler in reversed(before):
-        weights, bias, activation = layers[0]
-        try:
-            factors, shifts = _affine(scaler)
-        except AttributeError as e:
-            raise ParamsError(f"{type(scaler).__name__} in a pipeline: wanted a fitted one ({e})") from e
-        layers[0] = (factors @ weights, bias + shifts @ weights, activation)
-    nodes, weights_of, name = [], [], "x"
-    for at, (weights, bias, activation) in enumerate(layers):
-        for what, value in (("w", weights), ("b", bias)):
-            weights_of.append(numpy_helper.from_array(np.asarray(value, np.float32), f"{what}{at}"))
-        nodes.append(helper.make_node("Gemm", [name, f"w{at}", f"b{at}"], [f"h{at}"], name=f"layer{at}"))
-        nodes.append(helper.make_node(activation, [f"h{at}"], [f"y{at}"], name=f"layer{at}.{activation.lower()}"))
-        name = f"y{at}"
-    info = helper.make_tensor_value_info
-    inputs = [info("x", TensorProto.FLOAT, ["batch", int(samples.shape[-1])])]
-    outputs = [info(name, TensorProto.FLOAT, ["batch", int(layers[-1][0].shape[1])])]
-    graph = helper.make_graph(nodes, "sklearn", inputs, outputs, weights_of)
-    made: bytes = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]).SerializeToString()
-    onnx.load_from_string(made)
-    return made
-
-
-def _affine(scaler: Any) -> tuple[Any, Any]:
-    """Return what a fitted transformer of scikit-learn is: a matrix, from features to features, and a shift behind it."""
-    kind, count = type(scaler).__name__, getattr(scaler, "n_features_in_", 0)
-    if kind == "StandardScaler":
-        factors = np.ones(count) if scaler.scale_ is None else 1.0 / np.asarray(scaler.scale_)
-        means = np.zeros(count) if scaler.mean_ is None else np.asarray(scaler.mean_)
-        return np.diag(factors), -means * factors
-    if kind == "MinMaxScaler" and not scaler.clip:
-        return np.diag(scaler.scale_), np.asarray(scaler.min_)
-    if kind == "MaxAbsScaler":
-        return np.diag(1.0 / np.asarray(scaler.scale_)), np.zeros(count)
-    if kind == "PCA":
-        matrix = np.asarray(scaler.components_).T
-        matrix = matrix / np.sqrt(scaler.explained_variance_) if scaler.whiten else matrix
-        return matrix, -np.asarray(scaler.mean_) @ matrix
-    wanted = "StandardScaler, MinMaxScaler without clip, MaxAbsScaler or PCA before the model"
-    raise ParamsError(f"{kind} in a pipeline: wanted {wanted}")
 
 
 class NetworkPlan:
@@ -202,7 +144,8 @@ class NetworkPlan:
             )
         widths = [max(len(row[at]) for row in rows) for at in range(len(heads))]
         lines = ["  ".join(word.ljust(width) for word, width in zip(row, widths, strict=True)).rstrip() for row in rows]
-        return "\n".join([*lines, "", str(self.plan)])
+        warning = (self.twin or {}).get("warning")
+        return "\n".join([*lines, "", str(self.plan), *([f"WARNING           {warning}"] if warning else [])])
 
     __repr__ = __str__
 

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from limbwise import _limbwise, _reports, _tables, integers, tfhe
 from limbwise._limbwise import Params, Session
-from limbwise._options import choose, parse_size, warn_insecure
+from limbwise._options import change_of, choose, parse_size, warn_insecure
 from limbwise.array import EncryptedArray
 from limbwise.context import Context
 from limbwise.errors import EncodeError, LevelError, ParamsError, ShapeError, TraceError, need
@@ -425,7 +425,7 @@ def time(
     if isinstance(program, Plan):
         program = program.recording
     recording = program if isinstance(program, Recorded) else record(program, inputs, context=context)
-    return recording.time(machine, [(name.replace("__", "."), str(value)) for name, value in numbers.items()], events)
+    return recording.time(machine, [change_of(name, value) for name, value in numbers.items()], events)
 
 
 class Timing:

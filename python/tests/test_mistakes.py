@@ -35,6 +35,42 @@ def test_values(ctx, values, error, words):
         ctx.encrypt(values)
 
 
+def test_axes_and_shapes_may_be_sequences(ctx):
+    a = np.arange(6.0).reshape(2, 3)
+    x = ctx.encrypt(a)
+    assert np.abs(ctx.decrypt(x.transpose((1, 0))) - a.T).max() < 1e-4
+    assert np.abs(ctx.decrypt(x.transpose([-1, 0])) - a.T).max() < 1e-4
+    assert np.abs(ctx.decrypt(x.reshape([3, 2])) - a.reshape(3, 2)).max() < 1e-4
+
+
+def test_what_contradicts_named_parameters_is_refused():
+    program = (lambda x: x * x, lw.like(4))
+    for mistake, words in [
+        (lambda: lw.ckks("n13-l3-s40", depth=9), "depth = 9 beside n13-l3-s40, which has 3 levels"),
+        (lambda: lw.ckks(lw.Params.preset("n13-l3-s40"), depth=4), "depth = 4 beside these parameters"),
+        (lambda: lw.ckks("n13-l3-s40", bootstrap=True), "bootstrap = True beside n13-l3-s40, which does not bootstrap"),
+        (lambda: lw.ckks("boot", bootstrap=False), "bootstrap = False beside boot, which bootstraps"),
+        (lambda: lw.plan(*program, preset="n13-l3-s40", depth=9), "depth = 9 beside n13-l3-s40"),
+    ]:
+        with pytest.raises(lw.ParamsError, match=words):
+            mistake()
+    assert lw.plan(*program, preset="n13-l3-s40", depth=2).recording is not None
+
+
+def test_options_that_are_left_out_are_options(ctx):
+    assert lw.workload("pbs", batch=2, data_seed=None).scheme == "tfhe"
+    for value in (None, False, []):
+        with pytest.raises(lw.ParamsError, match="pe-chain"):
+            lw.time("pbs", machine="flexmem", pe_chain=value)
+
+
+def test_switches_of_machines_are_booleans_too():
+    recording = lw.record(lambda x: (x * x).sum(), lw.like(64), preset="n13-l3-s40")
+    on, off = (lw.time(recording, "flexmem", pe_chain=value) for value in (True, False))
+    assert on.seconds == lw.time(recording, "flexmem", pe_chain="on").seconds
+    assert off.seconds == lw.time(recording, "flexmem", pe_chain="off").seconds > on.seconds
+
+
 def test_operands(ctx):
     x = ctx.encrypt(np.ones((3, 4)))
     other = lw.ckks(depth=1, slots=64).encrypt([1.0])
@@ -48,6 +84,15 @@ def test_operands(ctx):
         (lambda: ctx.decrypt(other), lw.ContextError, "another context"),
         (lambda: x.sum(5), lw.ShapeError, "axis 5"),
         (lambda: x.reshape(5), lw.ShapeError, "12 values"),
+        (lambda: x.reshape([3, 5]), lw.ShapeError, "12 values"),
+        (lambda: x.reshape(2.5), lw.ShapeError, "whole numbers"),
+        (lambda: x.transpose((0, 5)), lw.ShapeError, "name each once"),
+        (lambda: x.transpose("ab"), lw.ShapeError, "whole numbers"),
+        (lambda: x == 3, lw.TraceError, "lw.equal"),
+        (lambda: x != x.shape, lw.TraceError, "lw.equal"),
+        (lambda: np.ones((3, 4)) == x, lw.TraceError, "lw.equal"),
+        (lambda: x[::0], lw.ShapeError, "step cannot be zero"),
+        (lambda: x[:1.5], lw.ShapeError, "whole numbers"),
         (lambda: x[7], lw.ShapeError, "out of bounds"),
         (lambda: x[[0, 1]], lw.ShapeError, "slices"),
         (lambda: bool(x), lw.TraceError, "nobody here sees it"),

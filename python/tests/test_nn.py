@@ -83,6 +83,26 @@ def test_what_cannot_be_compiled_is_told(samples, ring, tmp_path):
         lw.nn.compile(broken, x)
 
 
+def test_polynomials_that_change_outputs_are_told_and_refused(tmp_path, ring):
+    onnx = pytest.importorskip("onnx")
+    nodes = [onnx.helper.make_node("Exp", ["x"], ["t"]), onnx.helper.make_node("Mul", ["t", "a"], ["y"])]
+    info = [onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, ["n", 4]) for name in "xy"]
+    weights = [onnx.numpy_helper.from_array(np.ones(1, np.float32), "a")]
+    model = onnx.helper.make_model(
+        onnx.helper.make_graph(nodes, "g", info[:1], info[1:], weights),
+        opset_imports=[onnx.helper.make_opsetid("", 17)],
+    )
+    rows = np.concatenate([np.full((2, 4), -4.0), np.linspace(-5, 5, 32).reshape(8, 4)])
+    with pytest.raises(ParamsError, match="--inexact takes them as they are"):
+        lw.nn.compile(model, rows[:2], calibrate=rows[2:], error=0.25, preset=ring).plan()
+    plan = lw.nn.compile(model, rows[:2], calibrate=rows[2:], error=0.25, preset=ring, inexact=True).plan()
+    assert plan.twin["warning"] in str(plan)
+    assert "polynomials in the place of functions change outputs" in plan.twin["warning"]
+    fine = lw.nn.compile(model, rows[:2] / 20, calibrate=rows[2:] / 20, preset=ring).plan()
+    assert "warning" not in fine.twin
+    assert "WARNING" not in str(fine)
+
+
 @pytest.mark.skipif(importlib.util.find_spec("onnx") is None, reason="needs limbwise[onnx]")
 def test_models_of_other_packages(samples, ring):
     import onnx
@@ -103,6 +123,7 @@ def test_models_of_other_packages(samples, ring):
 
     class StandardScaler:
         n_features_in_ = 4
+        with_mean = with_std = True
         mean_ = np.array([0.5, -1.0, 0.0, 0.25])
         scale_ = np.array([2.0, 1.0, 0.5, 4.0])
 

@@ -226,7 +226,7 @@ impl Tensor {
 }
 
 /// A float of 16 bits: five of the exponent, ten of the fraction.
-fn binary16(bits: u16) -> f32 {
+pub(crate) fn binary16(bits: u16) -> f32 {
     let (sign, exponent, fraction) = (bits >> 15, i32::from(bits >> 10 & 31), f32::from(bits & 1023));
     let size = match exponent {
         0 => fraction * 2f32.powi(-24),

@@ -52,6 +52,12 @@ impl Options {
         Self::parse(name, &words)
     }
 
+    /// Whether a workload has an option of this name.
+    pub fn knows(name: &str, option: &str) -> bool {
+        let (all, long) = (command(), option.replace('_', "-"));
+        all.find_subcommand(name).is_some_and(|c| c.get_arguments().any(|a| a.get_long() == Some(&long)))
+    }
+
     /// Name and one line of each workload.
     pub fn all() -> Vec<(String, String)> {
         let about = |c: &Command| c.get_about().map(ToString::to_string).unwrap_or_default();
@@ -75,6 +81,7 @@ mod tests {
         let table = [given("columns", &["apples", "bread"]), given("encrypted_matrix", &[])];
         let table = format!("{:?}", Options::of_names("bgv-table", &table).unwrap());
         assert!(table.contains(r#"["apples", "bread"]"#) && table.contains("encrypted_matrix: true"), "{table}");
+        assert!(Options::knows("pbs", "data_seed") && !Options::knows("pbs", "pe_chain"));
         assert!(Options::all().iter().any(|(name, about)| name == "nn50" && !about.is_empty()));
     }
 

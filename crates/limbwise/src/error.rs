@@ -95,7 +95,7 @@ pub enum LevelError {
         top: usize,
     },
     /// Operands at different levels.
-    #[error("{op}: the operands are at levels {left} and {right}: drop the higher one first (drop_level), or use Auto")]
+    #[error("{op}: the operands are at levels {left} and {right}: drop the higher one first (drop_level)")]
     Mismatch {
         /// Name of the operation.
         op: &'static str,
@@ -134,7 +134,7 @@ pub enum ScaleError {
     },
     /// Operands at different scales.
     #[error(
-        "{op}: the operands have scales 2^{left:.6} and 2^{right:.6}: rescale both, encode at the other's scale, or use Auto"
+        "{op}: the operands have scales 2^{left:.6} and 2^{right:.6}: rescale both, or encode at the other's scale"
     )]
     Mismatch {
         /// Name of the operation.
@@ -472,7 +472,7 @@ pub enum BootstrapError {
     )]
     NoParameters,
     /// The evaluator has no bootstrapper.
-    #[error("this evaluator cannot bootstrap: give it a bootstrapper (Auto::with_bootstrapper)")]
+    #[error("this evaluator cannot bootstrap: take a preset that does, such as boot (Rust: Auto::with_bootstrapper)")]
     Absent,
     /// The bootstrapper was made for other parameters.
     #[error("the bootstrapper was made for other parameters than the evaluator's: make one with the same Params")]

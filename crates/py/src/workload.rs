@@ -195,10 +195,21 @@ pub(crate) fn workloads() -> Vec<(String, String)> {
 
 #[pymethods]
 impl Workload {
-    /// A workload by its name, with options by theirs.
+    /// A workload by its name, with options by theirs; those without values are left out, if there are such options.
     #[new]
     #[pyo3(signature = (name, options, memory=None))]
-    fn new(py: Python<'_>, name: String, options: Vec<(String, Vec<String>)>, memory: Option<u64>) -> PyResult<Self> {
+    fn new(
+        py: Python<'_>,
+        name: String,
+        options: Vec<(String, Option<Vec<String>>)>,
+        memory: Option<u64>,
+    ) -> PyResult<Self> {
+        // An option that there is not is refused as if it were given.
+        let told = |(option, values): (String, Option<Vec<String>>)| match values {
+            None if Options::knows(&name, &option) => None,
+            values => Some((option, values.unwrap_or_default())),
+        };
+        let options: Vec<_> = options.into_iter().filter_map(told).collect();
         let options = Options::of_names(&name, &options).map_err(|text| exception("ParamsError", &text))?;
         let prepared = apart(py, move || options.prepare(memory).map(|prepared| (prepared, options)))?;
         let (prepared, options) = prepared.map_err(refused)?;

@@ -5,7 +5,7 @@
 
 use super::dataset::{io_error, open_plain};
 use super::error::DataError;
-use crate::program::Array;
+use crate::{onnx::binary16, program::Array};
 use limbwise::Complex64;
 use std::{
     io::{Read, Write},
@@ -219,7 +219,7 @@ impl Item {
             "i1" | "i2" | "i4" | "i8" => (Kind::Signed, &rest[1..]),
             "u1" | "u2" | "u4" | "u8" => (Kind::Unsigned, &rest[1..]),
             "b1" => (Kind::Unsigned, "1"),
-            "f4" | "f8" => (Kind::Float, &rest[1..]),
+            "f2" | "f4" | "f8" => (Kind::Float, &rest[1..]),
             "c8" | "c16" => (Kind::Complex, &rest[1..]),
             _ => return None,
         };
@@ -238,6 +238,7 @@ impl Item {
 
     fn read(self, bytes: &[u8]) -> Complex64 {
         let float = |bytes: &[u8]| match bytes.len() {
+            2 => binary16(u16::try_from(self.word(bytes)).unwrap_or(0)).into(),
             4 => f64::from(f32::from_bits(u32::try_from(self.word(bytes)).unwrap_or(0))),
             _ => f64::from_bits(self.word(bytes)),
         };

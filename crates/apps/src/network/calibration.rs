@@ -132,6 +132,23 @@ impl Range {
 /// # Errors
 /// [`NetworkError::Shape`] for no sample, one of another size, or numbers that are not finite or too large.
 pub fn ranges(network: &Network, samples: &[Vec<f64>]) -> Result<Vec<Range>, NetworkError> {
+    let mut ranges = measured(network, samples)?;
+    for (range, value) in ranges.iter().zip(&network.skeleton.values) {
+        if !range.is_possible() {
+            let got = outside(network, &ranges, (range, value));
+            let wanted = "finite numbers of at most 1e9: scale the data as the network was trained on them".into();
+            return Err(NetworkError::Shape { what: "calibration", got, wanted });
+        }
+    }
+    enlarge(network, &mut ranges);
+    Ok(ranges)
+}
+
+/// The same of any numbers: those of steep exponentials may be infinite.
+///
+/// # Errors
+/// [`NetworkError::Shape`] for no sample, or one of another size.
+pub(super) fn measured(network: &Network, samples: &[Vec<f64>]) -> Result<Vec<Range>, NetworkError> {
     let wanted = network.skeleton.sample();
     if let Some(other) = samples.iter().find(|sample| sample.len() != wanted) {
         let got = format!("a sample of {} numbers", other.len());
@@ -147,19 +164,28 @@ pub fn ranges(network: &Network, samples: &[Vec<f64>]) -> Result<Vec<Range>, Net
     };
     let all = threads::each(samples, one);
     let joined = all.into_iter().reduce(|a, b| a.into_iter().zip(b).map(|(a, b)| a.joined(b)).collect());
-    let Some(mut ranges) = joined.map(|all| all.into_iter().map(Counted::range).collect::<Vec<_>>()) else {
+    let Some(ranges) = joined.map(|all| all.into_iter().map(Counted::range).collect::<Vec<_>>()) else {
         let wanted = "data that are not judged: give others with --calibrate FILE".into();
         return Err(NetworkError::Shape { what: "calibration", got: "no sample".into(), wanted });
     };
-    for (range, value) in ranges.iter().zip(&network.skeleton.values) {
-        if !range.is_possible() {
-            let got = format!("numbers from {:.3e} to {:.3e} in layer {}", range.from, range.to, value.name);
-            let wanted = "finite numbers of at most 1e9: scale the data as the network was trained on them".into();
-            return Err(NetworkError::Shape { what: "calibration", got, wanted });
-        }
-    }
-    enlarge(network, &mut ranges);
     Ok(ranges)
+}
+
+/// What is wrong with the first range that is not possible, and of what it is computed.
+fn outside(network: &Network, ranges: &[Range], (range, value): (&Range, &Value)) -> String {
+    let is_number = range.usual.is_none_or(|usual| !usual.mean.is_nan());
+    let what = match is_number {
+        true => format!("numbers from {:.3e} to {:.3e}", range.from, range.to),
+        false => "NaN, which is no number,".into(),
+    };
+    let of = match &value.operation {
+        Operation::Function { of, expression } => {
+            let (from, operand) = (ranges[*of], &network.skeleton.values[*of].name);
+            format!(": {} of numbers from {:.3e} to {:.3e} of layer {operand}", expression.text(), from.from, from.to)
+        }
+        _ => String::new(),
+    };
+    format!("{what} in layer {}{of}", value.name)
 }
 
 /// Ranges of sums that are small beside what they are sums of become larger: see [`ENLARGED`] and [`NOTHING`].
@@ -185,7 +211,7 @@ mod tests {
     use super::{ENLARGED, Range, Usual, ranges};
     use crate::network::{
         Network,
-        function::{Expression, Joined},
+        function::{Expression, Joined, Named},
         linear::Linear,
         skeleton::{Operation, Skeleton, Term, Value},
     };
@@ -204,6 +230,20 @@ mod tests {
         assert_eq!(ends(of(&[4.0, 4.0])), (0.0, 8.0 / ENLARGED));
         let small = of(&[-4.0, -3.99]);
         assert!((small.from + 0.02).abs() < 1e-9 && small.to == 8.0 / ENLARGED, "{small:?}");
+    }
+
+    #[test]
+    fn what_is_no_number_is_named_with_what_it_comes_of() {
+        let value = |name: &str, operation| Value { name: name.into(), shape: vec![2], operation };
+        let log = Operation::Function { of: 0, expression: Expression::X.of(Named::Log) };
+        let values = vec![value("x", Operation::Input), value("y", log)];
+        let network = Network::new(Skeleton { values, weights: vec![], outputs: vec![1] }, vec![]).unwrap();
+        // One number is enough, and the other one has a logarithm.
+        let text = ranges(&network, &[vec![-2.0, 3.0], vec![1.0, 1.0]]).unwrap_err().to_string();
+        assert!(
+            text.contains("NaN, which is no number, in layer y: log(x) of numbers from -2.000e0 to 3.000e0"),
+            "{text}"
+        );
     }
 
     #[test]

@@ -2,7 +2,8 @@
 
 use super::{
     Network, NetworkError,
-    encrypted::{Planned, Twin},
+    encrypted::Planned,
+    twin::{Twin, most},
 };
 use crate::{
     client::{Accuracy, Client, Conclusion},
@@ -69,6 +70,10 @@ impl NetworkClient {
         if !labels.is_empty() && labels.len() != count {
             return wrong(format!("{} labels", labels.len()), format!("{count}, one a sample"));
         }
+        let classes: usize = network.skeleton.outputs.iter().map(|&at| network.skeleton.values[at].size()).sum();
+        if let Some(label) = labels.iter().find(|&&label| label >= classes) {
+            return wrong(format!("the label {label}"), format!("classes from 0 to {}, one an output", classes - 1));
+        }
         for (number, sample) in (1..).zip(&samples) {
             let mut begin = 0;
             for (at, input) in network.skeleton.inputs().enumerate() {
@@ -87,24 +92,28 @@ impl NetworkClient {
 
     /// What the twin says of all samples, before any key.
     pub fn twin(&self) -> Twin {
-        let twins = self.twins();
+        self.twin_of(&self.twins())
+    }
+
+    fn twin_of(&self, twins: &[Twins]) -> Twin {
         let count = |same: &dyn Fn(usize) -> bool| (0..twins.len()).filter(|&at| same(at)).count();
         let pairs = || twins.iter().flat_map(|twin| twin.clear.iter().zip(&twin.polynomial));
-        let most = |of: &dyn Fn(&f64, &f64) -> f64| pairs().map(|(a, b)| of(a, b)).fold(0.0, f64::max);
         let sum: f64 = pairs().map(|(a, b)| (a - b).abs()).sum();
         let right = |scores: &dyn Fn(usize) -> usize| {
             count(&|at| scores(at) == self.labels[at]) as f64 / self.labels.len().max(1) as f64
         };
-        Twin {
+        let twin = Twin {
             samples: twins.len(),
             same_class: count(&|at| class(&twins[at].clear) == class(&twins[at].polynomial)),
             mean_error: sum / pairs().count().max(1) as f64,
-            largest_error: most(&|a, b| (a - b).abs()),
-            largest_output: most(&|a, _| a.abs()),
+            largest_error: most(pairs().map(|(a, b)| (a - b).abs())),
+            largest_output: most(pairs().map(|(a, _)| a.abs())),
             largest_value_over_range: twins.iter().map(|twin| twin.fill.0).fold(0.0, f64::max),
             accuracy: (!self.labels.is_empty())
                 .then(|| [right(&|at| class(&twins[at].clear)), right(&|at| class(&twins[at].polynomial))]),
-        }
+            warning: None,
+        };
+        twin.judged()
     }
 
     /// The numbers of all outputs of each sample, from decrypted results.
@@ -176,7 +185,7 @@ impl Client for NetworkClient {
         Conclusion {
             found: SlotsFound { precision: Precision::of(&flat(&mut got.iter()), &expected), accuracy },
             details: fields(details),
-            warnings: warning.into_iter().collect(),
+            warnings: warning.into_iter().chain(self.twin_of(&twins).warning).collect(),
         }
     }
 }

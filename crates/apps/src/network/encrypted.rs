@@ -7,13 +7,15 @@
 use super::{
     Inference, Network, NetworkError,
     activation::{Activation, Unit},
+    affine::{Affine, gaps},
     calibration::ENLARGED,
     course::Course,
     inference::Outline,
     layout::Layout,
     levels::LevelPlan,
-    map::{Ends, Packed, Part, matrix, packed},
-    skeleton::{Operation, Term, Value},
+    map::{Packed, Part},
+    skeleton::{Operation, Value},
+    twin::Twin,
 };
 use crate::{
     memory::Room,
@@ -28,7 +30,6 @@ use limbwise::{
     scheme::{Maps, slots_bytes},
 };
 use limbwise_device::Device;
-use serde::Serialize;
 use serde_json::json;
 use std::sync::Arc;
 
@@ -67,22 +68,6 @@ pub struct Planned {
     twin: Option<Twin>,
 }
 
-/// The twin with polynomials beside the network, both in the clear.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Twin {
-    pub samples: usize,
-    /// Samples that both give the same class.
-    pub same_class: usize,
-    /// Mean and largest distance of outputs.
-    pub mean_error: f64,
-    pub largest_error: f64,
-    pub largest_output: f64,
-    /// How far the fullest value fills its calibrated range.
-    pub largest_value_over_range: f64,
-    /// Share of samples whose class is their label, of the network and of the twin.
-    pub accuracy: Option<[f64; 2]>,
-}
-
 impl Planned {
     /// The program of an inference with a network's weights.
     ///
@@ -92,13 +77,23 @@ impl Planned {
     /// # Panics
     /// Never: every function has its polynomial.
     pub fn new(params: &Params, options: Inference, network: &Arc<Network>) -> std::result::Result<Self, NetworkError> {
+        Self::within(&Room::of_system(), params, options, network)
+    }
+
+    /// The same where the maps may take so much memory.
+    fn within(
+        room: &Room,
+        params: &Params,
+        options: Inference,
+        network: &Arc<Network>,
+    ) -> std::result::Result<Self, NetworkError> {
         let outline = Outline::new(params, &options)?;
         outline.admits(params, &options)?;
         let Outline { units, activations, levels, layouts } = outline;
         let slots = layouts.iter().map(|layout| layout.period).max().unwrap_or(1) * options.turns();
         let bootstrapping = options.bootstrapping.filter(|_| levels.bootstraps() > 0);
         let bootstrapping = bootstrapping.map(|plan| BootstrapPlan { slots, content: Content::Real, ..plan });
-        let room = Room::of_system();
+        let gaps = gaps(&network.skeleton, &activations);
         let numbered: Vec<(usize, &Value)> = network.skeleton.values.iter().enumerate().collect();
         let step = |&(at, value): &(usize, &Value)| -> std::result::Result<Step, NetworkError> {
             Ok(match &value.operation {
@@ -108,10 +103,9 @@ impl Planned {
                     Step::Function(*of, activations[at].clone().expect("functions have polynomials"))
                 }
                 Operation::Affine { terms, bias } => {
-                    let affine =
-                        Affine { network, terms, constant: *bias, at, units: &units, layouts: &layouts, room: &room };
+                    let affine = Affine { network, terms, constant: *bias, at, units: &units, layouts: &layouts, room };
                     match options.arrangement {
-                        Arrangement::Turns(count) => affine.in_turns(count)?,
+                        Arrangement::Turns(count) => affine.in_turns(count, &gaps)?,
                         Arrangement::Slots => affine.in_slots()?,
                     }
                 }
@@ -121,6 +115,21 @@ impl Planned {
         let last_uses = network.skeleton.last_uses();
         let made = Arc::new(Made { units, layouts, levels, steps, last_uses, network: Arc::clone(network) });
         Ok(Self { params: params.clone(), options: Inference { bootstrapping, ..options }, made, twin: None })
+    }
+
+    /// Whether the weights are such that every sample can have a slot of its own.
+    ///
+    /// # Errors
+    /// [`NetworkError::Weight`] for one that is too large.
+    pub fn fits_slots(&self) -> std::result::Result<(), NetworkError> {
+        let Made { units, layouts, network, .. } = &*self.made;
+        let room = &Room::of(u64::MAX);
+        for (at, value) in network.skeleton.values.iter().enumerate() {
+            if let Operation::Affine { terms, bias } = &value.operation {
+                Affine { network, terms, constant: *bias, at, units, layouts, room }.in_slots()?;
+            }
+        }
+        Ok(())
     }
 
     /// Public metadata of the program.
@@ -236,13 +245,22 @@ impl Planned {
         }
     }
 
-    /// The slots of one input, a vector a message of the batch: those of one of its ciphertexts.
+    /// Samples that the ciphertexts of a value have places for.
+    fn places(&self, at: usize) -> usize {
+        match self.options.arrangement {
+            Arrangement::Turns(count) => self.batch(at) * count,
+            Arrangement::Slots => self.groups(at) * self.slots(at),
+        }
+    }
+
+    /// The slots of one input, a vector a message of the batch: those of one of its ciphertexts. Places that are left
+    /// have the samples again: what is computed in them must stay in the calibrated ranges.
     pub(super) fn pack(&self, number: usize, samples: &[Vec<f64>]) -> Vec<Vec<Complex64>> {
         let [at, own] = self.input(number);
         let begin = self.options.network.inputs().take(at).map(Value::size).sum::<usize>();
         let mut all = vec![vec![Complex64::default(); self.slots(at)]; self.batch(at)];
         let unit = self.made.units[at];
-        for (sample, numbers) in samples.iter().enumerate() {
+        for (sample, numbers) in samples.iter().cycle().take(self.places(at)).enumerate() {
             for (element, x) in numbers[begin..begin + self.made.layouts[at].size()].iter().enumerate() {
                 let [ciphertext, message, slot] = self.place(at, sample, element);
                 if ciphertext == own {
@@ -298,70 +316,6 @@ pub(super) fn parts(step: &Step) -> impl Iterator<Item = &Part> {
         Packed::Parts(parts) => &parts.list[..],
         Packed::Factor(_) | Packed::Matrix(_) => &[],
     })
-}
-
-/// A sum of linear maps with its bias, before it is on slots.
-struct Affine<'a> {
-    network: &'a Arc<Network>,
-    terms: &'a [Term],
-    /// The list of the bias.
-    constant: Option<usize>,
-    /// Which value it is.
-    at: usize,
-    units: &'a [Unit],
-    layouts: &'a [Layout],
-    /// For the maps of all layers.
-    room: &'a Room,
-}
-
-impl Affine<'_> {
-    /// The bias of each number, in units of the value: with what comes of terms around another number than zero.
-    fn bias(&self) -> Vec<f64> {
-        let (tensors, to) = (&self.network.weights[..], self.units[self.at]);
-        let size = self.layouts[self.at].size();
-        let mut constant = self.constant.map_or_else(|| vec![0.0; size], |list| tensors[list].clone());
-        for Term { of, chain } in self.terms {
-            let from = self.units[*of];
-            if from.middle.abs() > 0.0 {
-                for (out, sum) in constant.iter_mut().enumerate() {
-                    super::linear::chain_row(chain, tensors, out, &mut |_, w| *sum += w * from.middle);
-                }
-            }
-        }
-        constant.into_iter().map(|x| (x - to.middle) / to.half).collect()
-    }
-
-    /// For so many samples that take turns.
-    fn in_turns(&self, count: usize) -> std::result::Result<Step, NetworkError> {
-        let layout = &self.layouts[self.at];
-        let term = |term: &Term| {
-            let ends =
-                Ends { layouts: [&self.layouts[term.of], layout], units: [self.units[term.of], self.units[self.at]] };
-            let packed = packed(&term.chain, self.network, ends, (self.room, count))?;
-            let none = || {
-                let layer = self.network.skeleton.values[self.at].name.clone();
-                NetworkError::Memory { layer, room: self.room.bytes }
-            };
-            Ok((term.of, packed.ok_or_else(none)?))
-        };
-        let terms = self.terms.iter().map(term).collect::<std::result::Result<_, NetworkError>>()?;
-        let mut slots = vec![vec![Complex64::default(); layout.period * count]; layout.count];
-        for (element, x) in self.bias().into_iter().enumerate() {
-            let [ciphertext, slot] = layout.at(element);
-            slots[ciphertext][slot * count..][..count].fill(x.into());
-        }
-        Ok(Step::Affine { terms, bias: slots })
-    }
-
-    /// For a slot a sample: a constant a number.
-    fn in_slots(&self) -> std::result::Result<Step, NetworkError> {
-        let term = |Term { of, chain }: &Term| {
-            let sizes = [self.layouts[*of].size(), self.layouts[self.at].size()];
-            Ok((*of, matrix(chain, &self.network.weights, sizes, [self.units[*of], self.units[self.at]])?))
-        };
-        let terms = self.terms.iter().map(term).collect::<std::result::Result<_, NetworkError>>()?;
-        Ok(Step::Affine { terms, bias: self.bias().into_iter().map(|x| vec![x.into()]).collect() })
-    }
 }
 
 impl Program for Planned {
@@ -486,8 +440,9 @@ impl Program for Planned {
         if options.arrangement == self.options.arrangement {
             return Self { options, ..self.clone() };
         }
-        let made = Self::new(&self.params, options, &self.made.network);
-        Self { twin: self.twin.clone(), ..made.expect("ways are arrangements that a network admits") }
+        // What had room for the first arrangement has it for others, whatever else is in memory by now.
+        let made = Self::within(&Room::of(u64::MAX), &self.params, options, &self.made.network);
+        Self { twin: self.twin.clone(), ..made.expect("ways are the arrangements that were admitted") }
     }
 }
 

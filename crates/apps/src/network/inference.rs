@@ -7,6 +7,7 @@ use super::{
     layout::{Layout, layouts},
     levels::LevelPlan,
     skeleton::{Operation, Value},
+    steep::{self, Squarings},
 };
 use crate::{linear::layer::Model, way::Arrangement};
 use limbwise::{
@@ -32,6 +33,9 @@ pub struct Inference {
     /// Composed signs of these degrees for what bends at zero alone, in the place of what the error asks for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sign: Option<SignChoice>,
+    /// Layers of softmax that are too steep for one exponential.
+    #[serde(default, skip_serializing_if = "Squarings::is_empty")]
+    pub squarings: Squarings,
     /// Samples in one pass.
     pub samples: usize,
     /// How they lie in slots.
@@ -79,6 +83,9 @@ impl Inference {
         if let Some(sign) = self.sign.as_ref().filter(|sign| !sign.is_possible()) {
             return wrong("the activations", format!("{sign:?}"), SignChoice::WANTED);
         }
+        if let Some((layer, times)) = self.squarings.iter().find(|(_, times)| !(1..=steep::MOST).contains(times)) {
+            return wrong("the activations", format!("{times} squarings in layer {layer}"), "1 to 12");
+        }
         if !(1..=MOST_SAMPLES).contains(&self.samples) {
             return wrong("the data", format!("{} samples", self.samples), "1 to 131072");
         }
@@ -117,7 +124,6 @@ impl Inference {
     pub(super) fn fitted(&self) -> std::result::Result<Fitted, NetworkError> {
         self.check()?;
         let (mut units, mut activations): (Vec<Unit>, Vec<Option<Activation>>) = (Vec::new(), Vec::new());
-        let wanted = Wanted { error: self.error, sign: self.sign.as_ref() };
         for (at, value) in self.network.values.iter().enumerate() {
             let (unit, activation) = match &value.operation {
                 Operation::Input | Operation::Affine { .. } => (self.unit(at), None),
@@ -125,7 +131,9 @@ impl Inference {
                     (Unit { middle: 0.0, half: units[*a].half * units[*b].half }, None)
                 }
                 Operation::Function { of, expression } => {
-                    let activation = Activation::new((&value.name, expression), units[*of], wanted)?;
+                    let (named, unit) = ((&*value.name, expression), units[*of]);
+                    let error = steep::error(&self.squarings, named, unit, self.error);
+                    let activation = Activation::new(named, unit, Wanted { error, sign: self.sign.as_ref() })?;
                     (activation.unit, Some(activation))
                 }
             };

@@ -170,7 +170,7 @@ pub(super) fn packed(
 /// Never: there is an entry for each row and column.
 pub fn matrix(
     chain: &[Linear],
-    tensors: &Tensors,
+    network: &Network,
     sizes: [usize; 2],
     units: [Unit; 2],
 ) -> std::result::Result<Packed, NetworkError> {
@@ -180,9 +180,10 @@ pub fn matrix(
     }
     let mut entries = vec![0.0; rows * columns];
     for (out, row) in entries.chunks_exact_mut(columns).enumerate() {
-        chain_row(chain, tensors, out, &mut |element, weight| row[element] += weight * scale);
+        chain_row(chain, &network.weights, out, &mut |element, weight| row[element] += weight * scale);
     }
     let part = |weight: f64| {
+        let weight = if network.stand_in { weight.clamp(-MOST_WEIGHT, MOST_WEIGHT) } else { weight };
         let fits = weight.abs() <= MOST_WEIGHT;
         #[expect(clippy::cast_possible_truncation, reason = "at most 2^30 in magnitude")]
         let rounded = (weight * WEIGHT_UNIT).round() as i32;

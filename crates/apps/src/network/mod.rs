@@ -4,11 +4,13 @@
 //! calibration; the polynomials, layouts, maps and levels; the encrypted program.
 //! Stays out: rotation and bootstrapping of ciphertexts (`limbwise`), the choice of a configuration (`runtime`).
 //!
-//! Read in this order: [`linear`], [`function`], [`skeleton`] (a network), [`import`] (from a file), [`calibration`],
+//! Read in this order: [`linear`], [`function`], [`skeleton`] (a network), [`import`] (from a file), [`calibration`], [`steep`],
 //! [`activation`] (polynomials, with `kinks` and `minimax`), [`layout`], [`map`](mod@map), [`levels`], [`inference`],
-//! [`encrypted`], `course`, [`client`]. `README.md` beside this file has the choices.
+//! [`encrypted`] (with `affine`), `course`, [`twin`], [`client`].
+//! `README.md` beside this file has the choices.
 
 pub mod activation;
+mod affine;
 pub mod calibration;
 pub mod client;
 mod course;
@@ -24,6 +26,8 @@ pub mod map;
 mod minimax;
 pub mod options;
 pub mod skeleton;
+pub mod steep;
+pub mod twin;
 
 pub use encrypted::Planned;
 pub use inference::Inference;
@@ -55,6 +59,10 @@ pub enum NetworkError {
         "layer {layer}: the clear maps up to it take more than {:.1} GB, three quarters of the memory that this computer has free: choose fewer samples together (--packing apart), smaller layers, or average pools in place of max pools", *room as f64 / 1e9
     )]
     Memory { layer: String, room: u64 },
+    #[error(
+        "polynomials in the place of functions change outputs by up to {error:.2e}, and the largest output is {output:.3}: {advice}; --inexact takes them as they are"
+    )]
+    Twin { error: f64, output: f64, advice: &'static str },
     #[error("{what}: got {got}, wanted {wanted}")]
     Shape { what: &'static str, got: String, wanted: String },
     #[error(transparent)]

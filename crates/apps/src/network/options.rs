@@ -1,11 +1,16 @@
 //! Options of `network`.
 
 use super::{
-    Inference, Network, NetworkError, Planned, activation::SignChoice, calibration, client::NetworkClient, import,
+    Inference, Network, NetworkError, Planned,
+    activation::SignChoice,
+    calibration::{self, Range},
+    client::NetworkClient,
+    import,
     inference::Outline,
+    steep::{self, Squarings},
 };
 use crate::{
-    data::load_array,
+    data::{load_array, npy},
     floor::REAL_BYTES,
     linear::{data::generated, layer::Model},
     options::{
@@ -91,6 +96,10 @@ pub struct NetworkArgs {
     #[arg(long, value_name = "DEGREES:BITS", value_parser = relu, help_heading = "Activation")]
     relu: Option<SignChoice>,
 
+    /// Take polynomials that change outputs by more than the largest of them
+    #[arg(long, help_heading = "Activation")]
+    inexact: bool,
+
     /// How several samples lie: a ciphertext each, turns in the slots of a ciphertext, or a slot each and a ciphertext a
     /// number [default: the fastest that fits]
     #[arg(long, value_name = "NAME", value_parser = choice(PACKINGS), help_heading = "Strategy")]
@@ -145,15 +154,15 @@ impl Workload for NetworkArgs {
     }
 
     fn build(&self, memory: Option<u64>) -> Refusable<Built<Self>> {
-        let network = Arc::new(import::load(&self.data.model)?);
+        let Calibrated { network, ranges, squarings } = self.calibrated()?;
         let judged = self.data.judged(&network, &[])?;
-        let ranges = calibration::ranges(&network, &self.others(&network)?)?;
         let inference = Inference {
             network: network.skeleton.clone(),
             ranges,
             margin: self.margin,
             error: self.error,
             sign: self.relu.clone(),
+            squarings,
             samples: judged.len(),
             arrangement: Arrangement::default(),
             strategy: strategy(self.strategy.unwrap_or(Rotations::DoubleHoisted)),
@@ -164,10 +173,14 @@ impl Workload for NetworkArgs {
         let bootstrapping = params.bootstrapping().map(|_| BootstrapPlan::fastest(params.max_slots()));
         let inference = Inference { bootstrapping, ..inference };
         let arrangements = arrangements(&params, &inference, self.packing)?;
-        let inference = Inference { arrangement: arrangements[0], ..inference };
-        let program = Planned::new(&params, inference, &network)?;
+        let (program, arrangements) = admitted((&params, &inference, &network), arrangements)?;
         let client = NetworkClient::new(&program, &network, judged, self.data.labels()?)?;
-        let program = program.with_twin(client.twin());
+        let twin = client.twin();
+        // Numbers that are made up say little of outputs.
+        if self.data.data.is_some() && !self.inexact {
+            twin.check()?;
+        }
+        let program = program.with_twin(twin);
         Ok(Built {
             ways: self.ways(&program, &arrangements, memory),
             described: program.inference().clone(),
@@ -216,15 +229,17 @@ impl Workload for NetworkArgs {
             .fold(0, |sum: u64, &count| sum.saturating_add(REAL_BYTES.saturating_mul(count as u64)))
     }
 
-    fn server_model(_: &Inference, [file, _]: [Option<&Path>; 2]) -> Refusable<Option<Model>> {
-        let graph = file.map(import::load).transpose()?.map(Arc::new);
+    fn server_model(described: &Inference, [file, _]: [Option<&Path>; 2]) -> Refusable<Option<Model>> {
+        let graph = file.map(|file| import::load_squared(file, &described.squarings)).transpose()?.map(Arc::new);
         Ok(Some(Model { graph, ..Model::default() }))
     }
 
     fn client(data: &NetworkData, of: &Inference, program: &Planned, files: &[PathBuf]) -> Refusable<NetworkClient> {
         // A client whose server alone has the weights encrypts with any others in their place.
         let here = Self::has_model(data);
-        let network = Arc::new(if here { import::load(&data.model)? } else { Network::generated(&of.network)? });
+        let network =
+            if here { import::load_squared(&data.model, &of.squarings)? } else { Network::generated(&of.network)? };
+        let network = Arc::new(network);
         let judged = data.judged(&network, files)?;
         let labels = if files.is_empty() { data.labels()? } else { Vec::new() };
         Ok(NetworkClient::new(program, &network, judged, labels)?)
@@ -239,7 +254,30 @@ impl Workload for NetworkArgs {
     }
 }
 
+/// A network as it is planned, with the ranges of its values.
+struct Calibrated {
+    network: Arc<Network>,
+    ranges: Vec<Range>,
+    squarings: Squarings,
+}
+
 impl NetworkArgs {
+    /// The network and its ranges. Where they are too steep for its layers of softmax, these are made otherwise.
+    fn calibrated(&self) -> Refusable<Calibrated> {
+        let (mut network, mut squarings) = (import::load(&self.data.model)?, Squarings::new());
+        let samples = self.others(&network)?;
+        loop {
+            let more = steep::squarings(&network, &samples, [self.margin, self.error])?;
+            // All of them are known where a node has such a name and is no softmax.
+            if more.keys().all(|layer| squarings.contains_key(layer)) {
+                let ranges = calibration::ranges(&network, &samples)?;
+                return Ok(Calibrated { network: Arc::new(network), ranges, squarings });
+            }
+            squarings.extend(more);
+            network = import::load_squared(&self.data.model, &squarings)?;
+        }
+    }
+
     /// The parameters that are named, or the smallest that have the levels.
     fn chosen(&self, inference: &Inference) -> Refusable<(String, Params)> {
         if let Some(name) = &self.preset {
@@ -368,6 +406,35 @@ pub(crate) fn arrangements(
     })
 }
 
+/// The program in the first arrangement that the weights and the memory admit, and all that they do.
+fn admitted(
+    (params, inference, network): (&Params, &Inference, &Arc<Network>),
+    arrangements: Vec<Arrangement>,
+) -> Refusable<(Planned, Vec<Arrangement>)> {
+    let (mut found, mut kept, mut reason) = (None, Vec::new(), None);
+    for arrangement in arrangements {
+        let tried = match (&found, arrangement) {
+            (None, _) => Planned::new(params, Inference { arrangement, ..inference.clone() }, network).map(Some),
+            (Some(program), Arrangement::Slots) => Planned::fits_slots(program).map(|()| None),
+            // Fewer samples together take less memory than those that were admitted.
+            (Some(_), Arrangement::Turns(_)) => Ok(None),
+        };
+        match tried {
+            Ok(program) => {
+                found = found.or(program);
+                kept.push(arrangement);
+            }
+            Err(refused @ (NetworkError::Weight { .. } | NetworkError::Memory { .. })) => reason = Some(refused),
+            Err(refused) => return Err(refused.into()),
+        }
+    }
+    match (found, reason) {
+        (Some(program), _) => Ok((program, kept)),
+        (None, Some(reason)) => Err(reason.into()),
+        (None, None) => Err(mistake("--packing: no arrangement of the samples is left; take another one")),
+    }
+}
+
 /// Ways of the first arrangement, and the first `keys` of them for each of the others.
 pub(crate) fn arranged(ways: &[Way], arrangements: &[Arrangement], keys: usize) -> Vec<Way> {
     let [first, others @ ..] = arrangements else { return ways.to_vec() };
@@ -388,9 +455,18 @@ fn made_up(network: &Network, seed: u64, count: usize) -> Vec<Vec<f64>> {
 
 /// The samples of a file: one, or along its first side.
 fn samples(path: &Path, network: &Network) -> Refusable<Vec<Vec<f64>>> {
-    let array = load_array(path)?;
+    rows(&load_array(path)?, path, network)
+}
+
+fn rows(array: &npy::Numbers, path: &Path, network: &Network) -> Refusable<Vec<Vec<f64>>> {
     let size = network.skeleton.sample();
-    let one = |shape: &[usize]| shape.iter().product::<usize>() == size;
+    // All numbers in a row, or sides as an input has them; those of one do not matter.
+    let sides = |shape: &[usize]| shape.iter().copied().filter(|&side| side != 1).collect::<Vec<_>>();
+    let is_input = |shape: &[usize]| {
+        let inputs: Vec<_> = network.skeleton.inputs().collect();
+        matches!(&inputs[..], [input] if sides(&input.shape) == sides(shape))
+    };
+    let one = |shape: &[usize]| shape.iter().product::<usize>() == size && (sides(shape).len() <= 1 || is_input(shape));
     let count = array.shape.first().copied().unwrap_or(1);
     if array.values.iter().any(|z| z.im != 0.0) {
         return Err(mistake(format!("{}: complex numbers; wanted real ones", path.display())));
@@ -402,8 +478,12 @@ fn samples(path: &Path, network: &Network) -> Refusable<Vec<Vec<f64>>> {
     if count == 0 || !one(&array.shape[1..]) {
         let wanted: Vec<String> =
             network.skeleton.inputs().map(|input| format!("{} {:?}", input.name, input.shape)).collect();
-        let text =
-            format!("{}: an array of {:?}; wanted samples of {}", path.display(), array.shape, wanted.join(" and "));
+        let text = format!(
+            "{}: an array of {:?}; wanted samples of {}, or of {size} numbers in a row",
+            path.display(),
+            array.shape,
+            wanted.join(" and ")
+        );
         return Err(mistake(text));
     }
     Ok(numbers.chunks_exact(size).map(<[f64]>::to_vec).collect())
@@ -424,4 +504,32 @@ pub(crate) fn relu(text: &str) -> Result<SignChoice, String> {
 fn error(text: &str) -> Result<f64, String> {
     let error = finite::parse(text).ok().filter(|x| (1e-9..=0.25).contains(x));
     error.ok_or_else(|| "wanted an error from 1e-9 to 0.25; 0.005 to 0.0005 is usual".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::network::{
+        Skeleton,
+        skeleton::{Operation, Value},
+    };
+
+    #[test]
+    fn samples_have_the_shape_of_the_input_or_are_rows() {
+        let input = Value { name: "x".into(), shape: vec![1, 2, 3, 4], operation: Operation::Input };
+        let skeleton = Skeleton { values: vec![input], weights: vec![], outputs: vec![0] };
+        let network = Network::new(skeleton, vec![]).unwrap();
+        let of = |shape: &[usize]| {
+            let array = npy::Numbers { shape: shape.to_vec(), values: vec![0.5.into(); shape.iter().product()] };
+            rows(&array, Path::new("x.npy"), &network).map(|all| all.len()).map_err(|e| e.to_string())
+        };
+        let taken: [(&[usize], usize); 6] =
+            [(&[2, 3, 4], 1), (&[1, 2, 3, 4], 1), (&[5, 2, 3, 4], 5), (&[5, 1, 2, 3, 4], 5), (&[24], 1), (&[5, 24], 5)];
+        for (shape, count) in taken {
+            assert_eq!(of(shape), Ok(count), "{shape:?}");
+        }
+        for shape in [&[5, 3, 4, 2][..], &[5, 4, 6], &[4, 3, 2], &[2, 12], &[5, 23]] {
+            assert!(of(shape).unwrap_err().contains("wanted samples of x [1, 2, 3, 4], or of 24 numbers in a row"));
+        }
+    }
 }

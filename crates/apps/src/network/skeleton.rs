@@ -55,6 +55,8 @@ pub struct Network {
     pub skeleton: Skeleton,
     /// No zeros: see [`Network::new`].
     pub weights: Vec<Vec<f64>>,
+    /// Whether the weights are any that stand for ones that are not known: nothing that depends on their size is checked.
+    pub stand_in: bool,
 }
 
 const MOST_VALUES: usize = 1 << 14;
@@ -185,7 +187,7 @@ impl Network {
             return Err(NetworkError::Skeleton("weights of other lengths".into()));
         }
         weights.iter_mut().flatten().filter(|w| w.abs() < NEARLY_ZERO).for_each(|w| *w = NEARLY_ZERO);
-        Ok(Self { skeleton, weights })
+        Ok(Self { skeleton, weights, stand_in: false })
     }
 
     /// Some weights in the place of those that are not known.
@@ -195,7 +197,8 @@ impl Network {
     pub fn generated(skeleton: &Skeleton) -> Result<Self, NetworkError> {
         skeleton.check()?;
         let list = |(at, &count): (u64, &usize)| crate::linear::data::generated(1, at, count, 1.0);
-        Self::new(skeleton.clone(), (0..).zip(&skeleton.weights).map(list).collect())
+        let network = Self::new(skeleton.clone(), (0..).zip(&skeleton.weights).map(list).collect())?;
+        Ok(Self { stand_in: true, ..network })
     }
 
     /// All values for one sample.

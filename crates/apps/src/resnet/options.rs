@@ -183,6 +183,7 @@ impl ResnetArgs {
             // Of functions that do not bend at zero, which a ResNet has none of.
             error: 0.005,
             sign: Some(self.relu.clone()),
+            squarings: Default::default(),
             samples: images,
             arrangement: Arrangement::default(),
             strategy: strategy(self.strategy.unwrap_or(Rotations::Bsgs)),

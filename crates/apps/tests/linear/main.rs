@@ -9,4 +9,6 @@ mod network;
 #[cfg(test)]
 mod onnx;
 #[cfg(test)]
+mod places;
+#[cfg(test)]
 mod resnet;

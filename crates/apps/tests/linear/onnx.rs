@@ -54,6 +54,7 @@ fn planned(
         margin: 1.25,
         error: 0.5 * ALLOWED,
         sign: None,
+        squarings: Default::default(),
         samples: 1,
         arrangement: Arrangement::default(),
         strategy: Strategy::DoubleHoisted { babies: 0 },

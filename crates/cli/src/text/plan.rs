@@ -150,6 +150,9 @@ fn twin(lines: &mut Lines, details: &Details) {
             format!("{classes}; outputs differ by {mean:.2e} on average, the largest output is {largest:.3}"),
         );
     }
+    if let Some(warning) = details.get("twin").and_then(|twin| twin.get("warning")).and_then(Value::as_str) {
+        lines.add("WARNING", warning);
+    }
 }
 
 /// Keys, noise and failures of TFHE.

@@ -153,7 +153,7 @@ pub enum WireError {
     },
     /// An estimate that would reveal private values.
     #[error(
-        "the ciphertext's public metadata were measured from its values and would leak them to every reader of the file: state bounds that hold for any input first (Ciphertext::with_promise)"
+        "the ciphertext's public metadata were measured from its values and would leak them to every reader of the file: state bounds that hold for any input first (bound= where it is encrypted; in Rust Ciphertext::with_promise)"
     )]
     Measured,
     /// Keys written in an order other than announced.

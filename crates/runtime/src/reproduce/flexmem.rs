@@ -104,6 +104,7 @@ fn resnet() -> Result<Arc<Graph>> {
         margin: 1.0,
         error: 0.005,
         sign: Some(SignChoice::default()),
+        squarings: Default::default(),
         samples: 1,
         arrangement: Arrangement::default(),
         strategy: Strategy::Bsgs { babies: 0 },

@@ -24,6 +24,7 @@ fn the_graph_of_a_resnet20_is_small() {
         margin: 1.0,
         error: 0.005,
         sign: Some(SignChoice::default()),
+        squarings: Default::default(),
         samples: 1,
         arrangement: Arrangement::default(),
         strategy: Strategy::Bsgs { babies: 0 },

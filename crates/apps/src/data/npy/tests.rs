@@ -44,6 +44,8 @@ fn every_version_and_type_is_read() {
     }
     let big: Vec<u8> = [1.5f32, -2.0].iter().flat_map(|x| x.to_be_bytes()).collect();
     assert_eq!(reals(&read(&file(1, ">f4", "False", "(2,)", &big)).unwrap()), [1.5, -2.0]);
+    let halves: Vec<u8> = [0x3e00u16, 0xc000].iter().flat_map(|x| x.to_le_bytes()).collect();
+    assert_eq!(reals(&read(&file(1, "<f2", "False", "(2,)", &halves)).unwrap()), [1.5, -2.0]);
     let small: Vec<u8> = [-3i16, 7].iter().flat_map(|x| x.to_le_bytes()).collect();
     assert_eq!(reals(&read(&file(1, "<i2", "False", "(2,)", &small)).unwrap()), [-3.0, 7.0]);
     assert_eq!(reals(&read(&file(1, "|u1", "False", "(2,)", &[255, 1])).unwrap()), [255.0, 1.0]);
@@ -81,7 +83,7 @@ fn hostile_files_are_refused() {
     for (bytes, said) in [
         (file(4, "<f8", "False", "(1,)", &[0; 8]), "version 4"),
         (file(1, "|O", "False", "(1,)", &[0; 8]), "items of type \"|O\""),
-        (file(1, "<f2", "False", "(1,)", &[0; 2]), "items of type \"<f2\""),
+        (file(1, "<f16", "False", "(1,)", &[0; 16]), "items of type \"<f16\""),
         (file(1, "<f8", "Maybe", "(1,)", &[0; 8]), "order cannot be read"),
         (file(1, "<f8", "False", "(-1,)", &[0; 8]), "shape cannot be read"),
         (file(1, "<f8", "False", "(1", &[0; 8]), "shape cannot be read"),

@@ -6,6 +6,7 @@ use crate::network::{
     function::{Expression, Joined},
     linear::{Axis, Linear, apply, entries},
     skeleton::{Operation, Term, Value},
+    steep::Squarings,
 };
 use std::sync::Arc;
 
@@ -89,6 +90,10 @@ pub(super) struct Builder {
     pub(super) layer: String,
     /// Whether the data of the node at work are integers.
     pub(super) whole: bool,
+    /// Results of the node at work up to the last that is read.
+    pub(super) results: usize,
+    /// How often exponentials are squared, by layers of softmax.
+    pub(super) squarings: Squarings,
     /// Elements of constants that were computed.
     computed: usize,
 }
@@ -172,6 +177,13 @@ impl Builder {
         }
         let terms = vec![Term { of, chain: Vec::new() }];
         self.push(self.values[of].shape.clone(), Operation::Affine { terms, bias: None })
+    }
+
+    /// A product as a value whose range is its own, for what is multiplied again: units of products are products of units.
+    pub(super) fn in_its_range(&mut self, product: &Tensor) -> Taken<Tensor> {
+        let of = self.value(product)?;
+        let of = self.ranged(of);
+        Ok(Tensor::new(product.shape.clone(), Form::Function { of, expression: Expression::X }))
     }
 
     /// A tensor as the function of a value.

@@ -3,7 +3,7 @@
 use super::{
     Taken,
     builder::{Builder, Form, Tensor},
-    operators::{Attributes, needed},
+    operators::{Attributes, integers, needed},
     pointwise::{function, joined, larger, subtracted},
     refuse,
     shapes::{self, along, strides, transposed},
@@ -189,7 +189,7 @@ pub(super) fn global_max(b: &mut Builder, x: &Tensor) -> Taken<Tensor> {
 }
 
 /// Sums along axes, repeated to the shape again.
-fn spread_sum(b: &mut Builder, x: &Tensor, summed: &[bool], factor: f64) -> Taken<Tensor> {
+pub(super) fn spread_sum(b: &mut Builder, x: &Tensor, summed: &[bool], factor: f64) -> Taken<Tensor> {
     let kept: Vec<usize> = x.shape.iter().zip(summed).map(|(&side, &gone)| if gone { 1 } else { side }).collect();
     let sum = b.linear(x, Linear::Sum { sides: x.shape.clone(), summed: summed.to_vec(), factor }, kept)?;
     b.broadcast(&sum, &x.shape)
@@ -202,49 +202,6 @@ pub(super) fn axis(axis: i64, sides: usize) -> Taken<usize> {
         Ok(at) if at < sides => Ok(at),
         _ => refuse(format!("axis {axis} of {sides}"), "one that is there"),
     }
-}
-
-/// Numbers without their mean along an axis, which changes no softmax but that sums of exponentials are at least the number
-/// of classes, however large the scores are; and the sum of their exponentials, with these.
-fn exponentials(b: &mut Builder, attributes: Attributes<'_>, x: &Tensor) -> Taken<[Tensor; 3]> {
-    let at = axis(attributes.int("axis", -1), x.shape.len())?;
-    let layer = b.layer.clone();
-    let summed: Vec<bool> = (0..x.shape.len()).map(|axis| axis == at).collect();
-    let x = b.shared(x.clone())?;
-    let mean = spread_sum(b, &x, &summed, 1.0 / x.shape[at] as f64)?;
-    let centred = subtracted(b, &x, &mean)?;
-    b.layer = format!("{layer} (centred)");
-    let centred = b.shared(centred)?;
-    let exp = function(b, &centred, &Expression::X.of(Named::Exp))?;
-    b.layer = format!("{layer} (exp)");
-    let exp = b.shared(exp)?;
-    let sum = spread_sum(b, &exp, &summed, 1.0)?;
-    b.layer = format!("{layer} (sum)");
-    let sum = b.shared(sum)?;
-    b.layer = layer;
-    Ok([centred, exp, sum])
-}
-
-/// `exp(x) / Σ exp(x)`: the ranges of both are calibrated.
-pub(super) fn softmax(b: &mut Builder, attributes: Attributes<'_>, x: &Tensor) -> Taken<Tensor> {
-    let layer = b.layer.clone();
-    let [_, exp, sum] = exponentials(b, attributes, x)?;
-    b.layer = format!("{layer} (reciprocal)");
-    let inverse = function(b, &sum, &Expression::X.of(Named::Reciprocal))?;
-    let inverse = b.shared(inverse)?;
-    b.layer = layer;
-    b.multiplied(&exp, &inverse)
-}
-
-/// `x − log Σ exp(x)`.
-pub(super) fn log_softmax(b: &mut Builder, attributes: Attributes<'_>, x: &Tensor) -> Taken<Tensor> {
-    let layer = b.layer.clone();
-    let [centred, _, sum] = exponentials(b, attributes, x)?;
-    b.layer = format!("{layer} (log)");
-    let log = function(b, &sum, &Expression::X.of(Named::Log))?;
-    let log = b.shared(log)?;
-    b.layer = layer;
-    subtracted(b, &centred, &log)
 }
 
 /// The part that one number has in a mean over some axes.
@@ -360,6 +317,35 @@ fn a_channel(x: &Tensor, constants: &Tensor, repeated: usize) -> Taken<Tensor> {
 pub(super) fn greatest_along(b: &mut Builder, attributes: Attributes<'_>, inputs: &[Option<Tensor>]) -> Taken<Tensor> {
     let x = needed(inputs, 0)?;
     let Some(axes) = shapes::reduced_axes(attributes, inputs)? else { return Ok(x.clone()) };
+    let made = greatest_of(b, x, &axes)?;
+    let keeps = attributes.int("keepdims", 1) != 0;
+    let kept = (0..x.shape.len()).filter(|at| keeps || !axes.contains(at)).map(|at| made.shape[at]).collect();
+    Ok(made.reshaped(kept))
+}
+
+/// The greatest, or the least, number along an axis, as the first of the topmost.
+pub(super) fn topmost(b: &mut Builder, attributes: Attributes<'_>, inputs: &[Option<Tensor>]) -> Taken<Tensor> {
+    let (x, client) = (needed(inputs, 0)?, "the scores themselves: the client takes the largest after decryption");
+    if b.results > 1 {
+        return refuse("indices as the result", client);
+    }
+    match integers(inputs, 1)?.as_deref() {
+        Some([1]) => {}
+        other => {
+            return refuse(format!("the {other:?} topmost of encrypted numbers"), format!("one of them, or {client}"));
+        }
+    }
+    let at = axis(attributes.int("axis", -1), x.shape.len())?;
+    if attributes.int("largest", 1) != 0 {
+        return greatest_of(b, x, &[at]);
+    }
+    let negated = b.negated(x)?;
+    let most = greatest_of(b, &negated, &[at])?;
+    b.negated(&most)
+}
+
+/// The greatest along some axes, which stay with one place each.
+fn greatest_of(b: &mut Builder, x: &Tensor, axes: &[usize]) -> Taken<Tensor> {
     let count = axes.iter().fold(1_usize, |all, &at| all.saturating_mul(x.shape[at]));
     if count > MOST_COMPARED {
         return refuse(format!("the maximum of {count} numbers"), format!("at most {MOST_COMPARED}, or a mean"));
@@ -373,9 +359,7 @@ pub(super) fn greatest_along(b: &mut Builder, attributes: Attributes<'_>, inputs
         made = largest(b, all)?;
     }
     b.layer = layer;
-    let keeps = attributes.int("keepdims", 1) != 0;
-    let kept = (0..x.shape.len()).filter(|at| keeps || !axes.contains(at)).map(|at| made.shape[at]).collect();
-    Ok(made.reshaped(kept))
+    Ok(made)
 }
 
 /// The first place along some axes, along which all are equal.

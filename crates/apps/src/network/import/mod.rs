@@ -6,7 +6,8 @@
 //! expression. Nothing of a file is trusted: sizes are checked before anything is made of them.
 //!
 //! Read in this order: [`builder`] (tensors and values), `operators` (the list), `windows`, `products`, `shapes`,
-//! `images`, `pointwise`, `choices`, `composed`.
+//! `images`, `pointwise`, `choices`, `composed`, `softmax`,
+//! `samples`.
 
 mod builder;
 mod choices;
@@ -16,12 +17,14 @@ mod images;
 mod operators;
 mod pointwise;
 mod products;
+mod samples;
 mod shapes;
+mod softmax;
 #[cfg(test)]
 mod tests;
 mod windows;
 
-use super::{Network, NetworkError};
+use super::{Network, NetworkError, steep::Squarings};
 use crate::{data::DataError, onnx};
 use builder::{Builder, Form, Tensor};
 use prost::Message;
@@ -35,6 +38,8 @@ use std::{
 /// Longest file that is read: a ResNet-50 has 100 MB, a VGG-19 550.
 const MOST_BYTES: u64 = 1 << 30;
 const OLDEST: i64 = 13;
+/// What operators mean was read up to here.
+const NEWEST: i64 = 28;
 const MOST_NODES: usize = 1 << 14;
 
 /// Why a file is no network that can be run.
@@ -72,11 +77,23 @@ pub fn load(path: &Path) -> Result<Network, ImportError> {
     Ok(load_with_metadata(path)?.0)
 }
 
+/// Reads a network whose steep layers of softmax square their exponentials.
+///
+/// # Errors
+/// As [`load`].
+pub fn load_squared(path: &Path, squarings: &Squarings) -> Result<Network, ImportError> {
+    Ok(read(path, squarings)?.0)
+}
+
 /// The same, with the entries of the file's metadata.
 ///
 /// # Errors
 /// As [`load`].
 pub fn load_with_metadata(path: &Path) -> Result<(Network, Vec<(String, String)>), ImportError> {
+    read(path, &Squarings::default())
+}
+
+fn read(path: &Path, squarings: &Squarings) -> Result<(Network, Vec<(String, String)>), ImportError> {
     let shown = path.display().to_string();
     let (file, length) = crate::data::dataset::open_plain(path)?;
     if length > MOST_BYTES {
@@ -88,7 +105,7 @@ pub fn load_with_metadata(path: &Path) -> Result<(Network, Vec<(String, String)>
     let mut model = decoded(&bytes, &shown)?;
     drop(bytes);
     external::fetch(&mut model, path.parent().unwrap_or(Path::new("")))?;
-    of_model(model, &shown)
+    of_model(model, &shown, squarings)
 }
 
 /// A network from the bytes of a file, whose weights are all inside; errors name the path.
@@ -96,7 +113,11 @@ pub fn load_with_metadata(path: &Path) -> Result<(Network, Vec<(String, String)>
 /// # Errors
 /// As [`load`].
 pub fn parse(bytes: &[u8], path: &str) -> Result<Network, ImportError> {
-    Ok(of_model(decoded(bytes, path)?, path)?.0)
+    parse_squared(bytes, path, &Squarings::default())
+}
+
+fn parse_squared(bytes: &[u8], path: &str, squarings: &Squarings) -> Result<Network, ImportError> {
+    Ok(of_model(decoded(bytes, path)?, path, squarings)?.0)
 }
 
 const WANTED: &str = "an ONNX file with the graph of a network";
@@ -106,7 +127,11 @@ fn decoded(bytes: &[u8], path: &str) -> Result<onnx::Model, ImportError> {
     onnx::Model::decode(bytes).map_err(wrong)
 }
 
-fn of_model(model: onnx::Model, path: &str) -> Result<(Network, Vec<(String, String)>), ImportError> {
+fn of_model(
+    model: onnx::Model,
+    path: &str,
+    squarings: &Squarings,
+) -> Result<(Network, Vec<(String, String)>), ImportError> {
     let file = |got: String, wanted| ImportError::File { path: path.into(), got, wanted };
     let own = model.operator_sets.iter().find(|set| ["", "ai.onnx"].contains(&&*set.domain));
     let version = own.map_or(0, |set| set.version);
@@ -114,12 +139,20 @@ fn of_model(model: onnx::Model, path: &str) -> Result<(Network, Vec<(String, Str
         let got = format!("operators of version {version}");
         return Err(file(got, "version 13 or later (onnx.version_converter makes it)"));
     }
+    if version > NEWEST {
+        return Err(file(
+            format!("operators of version {version}"),
+            "at most version 28 (onnx.version_converter makes it)",
+        ));
+    }
     let graph = model.graph.ok_or_else(|| file("no graph".into(), WANTED))?;
     if graph.nodes.len() > MOST_NODES {
         return Err(file(format!("{} nodes", graph.nodes.len()), "at most 16384"));
     }
     let metadata = model.metadata.into_iter().map(|entry| (entry.key, entry.value)).collect();
-    Ok((Importer::new(&graph, version).network(&graph)?, metadata))
+    let mut importer = Importer::new(&graph, version);
+    importer.builder.squarings.clone_from(squarings);
+    Ok((importer.network(&graph)?, metadata))
 }
 
 struct Importer<'g> {
@@ -131,6 +164,8 @@ struct Importer<'g> {
     needed: HashSet<&'g str>,
     /// Tensors of integers that are encrypted.
     whole: HashSet<String>,
+    /// Tensors whose first axis is that of samples.
+    batched: HashSet<String>,
     version: i64,
 }
 
@@ -157,6 +192,7 @@ impl<'g> Importer<'g> {
             uses,
             needed,
             whole: HashSet::new(),
+            batched: HashSet::new(),
             version,
         }
     }
@@ -199,7 +235,13 @@ impl<'g> Importer<'g> {
         if is(&onnx::INTEGERS, tensor) {
             self.whole.insert(input.name.clone());
         }
-        let sides = tensor.shape.as_ref().map_or(&[][..], |shape| &shape.sides);
+        let Some(shape) = tensor.shape.as_ref() else {
+            return refuse("an input without a shape", "one with its sides: export with a sample");
+        };
+        let sides = &shape.sides[..];
+        if sides.first().is_some_and(|side| side.value.is_none_or(|value| value <= 0)) {
+            self.batched.insert(input.name.clone());
+        }
         let side = |(at, side): (usize, &onnx::Side)| match side.value {
             Some(value) if value > 0 => usize::try_from(value).ok(),
             _ => (at == 0).then_some(1),
@@ -220,7 +262,14 @@ impl<'g> Importer<'g> {
         let named = names.into_iter().find(|name| !name.is_empty()).cloned().unwrap_or_default();
         self.builder.layer = named.clone();
         let at = |r: Refused| layer(&named, &node.operator, r);
+        if let Some(name) = node.outputs.iter().find(|name| self.is_made(name)) {
+            return Err(at(Refused { got: format!("{name} is made again"), wanted: "a tensor of one node".into() }));
+        }
         let inputs = node.inputs.iter().map(|name| self.tensor(name)).collect::<Taken<Vec<_>>>().map_err(at)?;
+        let batched: Vec<bool> = node.inputs.iter().map(|name| self.batched.contains(name)).collect();
+        let stays = samples::stays(node, &inputs, &batched).map_err(at)?;
+        let is_read = |name: &String| self.needed.contains(name.as_str());
+        self.builder.results = node.outputs.iter().rposition(is_read).map_or(0, |last| last + 1);
         self.builder.whole = node.inputs.iter().any(|name| self.whole.contains(name));
         let made = operators::apply(&mut self.builder, node, &inputs, self.version).map_err(at)?;
         let to_floats = || onnx::FLOATS.contains(&node.attribute("to").map_or(1, |to| to.int));
@@ -232,11 +281,18 @@ impl<'g> Importer<'g> {
             if whole && tensor.numbers().is_none() {
                 self.whole.insert(name.clone());
             }
+            if stays && tensor.numbers().is_none() && tensor.shape.first() == Some(&1) {
+                self.batched.insert(name.clone());
+            }
             let often = self.uses.get(name.as_str()).is_some_and(|&count| count > 1);
             let tensor = if often { self.builder.shared(tensor).map_err(at)? } else { tensor };
             self.tensors.insert(name.clone(), tensor);
         }
         Ok(())
+    }
+
+    fn is_made(&self, name: &str) -> bool {
+        !name.is_empty() && (self.tensors.contains_key(name) || self.constants.contains_key(name))
     }
 
     /// A node's input; `None` for one that is left out.
@@ -257,4 +313,69 @@ impl<'g> Importer<'g> {
 
 fn layer(layer: &str, operator: &str, Refused { got, wanted }: Refused) -> ImportError {
     ImportError::Layer { layer: layer.into(), operator: operator.into(), got, wanted }
+}
+
+#[cfg(test)]
+mod graphs {
+    use super::tests::{Writer, int};
+    use crate::onnx::Node;
+
+    #[test]
+    fn graphs_that_mean_something_else_are_refused() {
+        let relu = || Writer::new(&[1, 3]).node("Relu", &["x"], "y", vec![]);
+        let text = relu().node("Tanh", &["x"], "y", vec![]).refused();
+        assert!(text.contains("layer Tanh.y (Tanh): y is made again"), "{text}");
+        let text = relu().of_version(99).refused();
+        assert!(text.contains("operators of version 99") && text.contains("at most version 28"), "{text}");
+        let mut shapeless = relu();
+        shapeless.0.inputs[0].kind.as_mut().unwrap().tensor.as_mut().unwrap().shape = None;
+        assert!(shapeless.refused().contains("layer x (Input): an input without a shape"));
+    }
+
+    #[test]
+    fn the_topmost_alone_is_a_maximum() {
+        let topk = |k, outputs: &[&str], largest| {
+            let mut graph = Writer::new(&[1, 3]).whole("k", &[k]);
+            graph.0.nodes.push(Node {
+                name: "top".into(),
+                inputs: vec!["x".into(), "k".into()],
+                outputs: outputs.iter().map(|&name| name.into()).collect(),
+                operator: "TopK".into(),
+                attributes: vec![int("largest", largest)],
+                ..Node::default()
+            });
+            graph
+        };
+        let one = |largest| {
+            let network = topk(1, &["y", "places"], largest).read().unwrap();
+            network.outputs(&network.exact(&[2.0, -1.0, 5.0]))
+        };
+        assert_eq!((one(1), one(0)), (vec![5.0], vec![-1.0]));
+        assert!(topk(1, &["values", "y"], 1).refused().contains("indices as the result"));
+        assert!(topk(2, &["y", "places"], 1).refused().contains("topmost of encrypted numbers"));
+    }
+
+    #[test]
+    fn quantized_weights_are_their_numbers() {
+        let quantized = Writer::new(&[1, 2])
+            .whole("w", &[3, 5])
+            .floats("scale", &[], &[0.5])
+            .whole("zero", &[1])
+            .node("DequantizeLinear", &["w", "scale", "zero"], "real", vec![])
+            .node("Mul", &["x", "real"], "y", vec![])
+            .read()
+            .unwrap();
+        assert_eq!(quantized.outputs(&quantized.exact(&[1.0, 10.0])), [1.0, 20.0]);
+        let each = Writer::new(&[1, 2])
+            .floats("w", &[2, 2], &[1.0, 2.0, 3.0, 4.0])
+            .floats("scale", &[2], &[1.0, 10.0])
+            .node("DequantizeLinear", &["w", "scale"], "real", vec![int("axis", 0)])
+            .node("MatMul", &["x", "real"], "y", vec![])
+            .read()
+            .unwrap();
+        assert_eq!(each.outputs(&each.exact(&[1.0, 1.0])), [31.0, 42.0]);
+        let data =
+            Writer::new(&[1, 2]).floats("scale", &[], &[0.5]).node("DequantizeLinear", &["x", "scale"], "y", vec![]);
+        assert!(data.refused().contains("integers that are encrypted"));
+    }
 }

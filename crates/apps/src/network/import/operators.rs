@@ -3,7 +3,7 @@
 use super::{
     Taken,
     builder::{Builder, Tensor},
-    choices, composed, images, pointwise, products, refuse, shapes, windows,
+    choices, composed, images, pointwise, products, refuse, shapes, softmax, windows,
 };
 use crate::{
     network::function::{Expression::X, Joined, Named},
@@ -107,8 +107,8 @@ pub(super) fn apply(b: &mut Builder, node: &onnx::Node, inputs: &[Option<Tensor>
             let most = composed::greatest_along(b, attributes, &negated)?;
             b.negated(&most)?
         }
-        "Softmax" => composed::softmax(b, attributes, x()?)?,
-        "LogSoftmax" => composed::log_softmax(b, attributes, x()?)?,
+        "Softmax" => softmax::softmax(b, attributes, x()?)?,
+        "LogSoftmax" => softmax::log_softmax(b, attributes, x()?)?,
         "LayerNormalization" => return composed::layer_norm(b, attributes, inputs),
         "RMSNormalization" => composed::root_norm(b, attributes, inputs)?,
         "InstanceNormalization" => composed::instance_norm(b, attributes, inputs)?,
@@ -201,12 +201,8 @@ fn rest(b: &mut Builder, node: &onnx::Node, inputs: &[Option<Tensor>], version: 
         "DepthToSpace" => images::depth_to_space(b, attributes, x()?)?,
         "SpaceToDepth" => images::space_to_depth(b, attributes, x()?)?,
         "ConvTranspose" => images::transposed_convolution(b, attributes, inputs)?,
-        "TopK" => {
-            return refuse(
-                "indices as the result",
-                "the scores themselves: the client takes the largest after decryption",
-            );
-        }
+        "TopK" => composed::topmost(b, attributes, inputs)?,
+        "DequantizeLinear" => pointwise::dequantized(b, attributes, inputs)?,
         "Loop" | "If" | "Scan" => return refuse("a part that runs by its data", KNOWN),
         name => match (pointwise::named(name, attributes, version), choices::compared(b, name, inputs)) {
             (Some(expression), _) => pointwise::function(b, x()?, &expression?)?,

@@ -3,6 +3,7 @@
 use super::{
     Taken,
     builder::{Builder, Form, Tensor, joined_shape},
+    composed::axis,
     operators::{Attributes, needed},
     refuse, shapes,
 };
@@ -223,6 +224,33 @@ fn function_or_times(b: &mut Builder, tensor: &Tensor) -> Taken<Tensor> {
         Some(numbers) => Ok(Tensor::constant(tensor.shape.clone(), numbers.iter().map(|x| -x).collect())),
         None => b.negated(tensor),
     }
+}
+
+/// `(x − zero)·scale` of constants, with numbers for all or for each place along an axis.
+pub(super) fn dequantized(b: &mut Builder, attributes: Attributes<'_>, inputs: &[Option<Tensor>]) -> Taken<Tensor> {
+    let (x, scale) = (needed(inputs, 0)?, needed(inputs, 1)?);
+    if x.numbers().is_none() {
+        return refuse("integers that are encrypted", "weights: encrypted numbers are reals, and need no scale");
+    }
+    let sides = x.shape.len();
+    let along = |numbers: &Tensor| match numbers.size() {
+        1 => Ok(numbers.reshaped(vec![])),
+        count => {
+            let at = axis(attributes.int("axis", 1), sides)?;
+            if attributes.int("block_size", 0) != 0 || count != x.shape[at] {
+                return refuse(
+                    format!("scales of {:?} for {:?}", numbers.shape, x.shape),
+                    "one, or one a place of an axis",
+                );
+            }
+            Ok(numbers.reshaped([vec![count], vec![1; sides - at - 1]].concat()))
+        }
+    };
+    let shifted = match inputs.get(2).and_then(Option::as_ref) {
+        Some(zero) => subtracted(b, x, &along(zero)?)?,
+        None => x.clone(),
+    };
+    joined(b, Joined::Mul, &shifted, &along(scale)?)
 }
 
 pub(super) fn folded(b: &mut Builder, how: Joined, inputs: &[Option<Tensor>]) -> Taken<Tensor> {

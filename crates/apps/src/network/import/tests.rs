@@ -1,8 +1,8 @@
 //! Graphs that are made here: what they compute, and what is refused.
 
-use super::{ImportError, parse};
+use super::{ImportError, parse, parse_squared};
 use crate::{
-    network::{Network, layout::layouts, skeleton::Operation},
+    network::{Network, layout::layouts, skeleton::Operation, steep::Squarings},
     onnx::{Attribute, Graph, Model, Node, OperatorSet, Shape, Side, Tensor, TensorType, Type, ValueInfo},
 };
 use prost::Message as _;
@@ -14,12 +14,12 @@ pub(super) fn ints(name: &str, ints: &[i64]) -> Attribute {
     Attribute { name: name.into(), ints: ints.to_vec(), ..Attribute::default() }
 }
 
-fn int(name: &str, int: i64) -> Attribute {
+pub(super) fn int(name: &str, int: i64) -> Attribute {
     Attribute { name: name.into(), int, ..Attribute::default() }
 }
 
 impl Writer {
-    fn new(sides: &[i64]) -> Self {
+    pub(super) fn new(sides: &[i64]) -> Self {
         let side = |&value: &i64| Side { value: (value > 0).then_some(value), name: None };
         let shape = Some(Shape { sides: sides.iter().map(side).collect() });
         let kind = Some(Type { tensor: Some(TensorType { kind: 1, shape }) });
@@ -28,33 +28,42 @@ impl Writer {
         Self(Graph { inputs, outputs, ..Graph::default() }, 17)
     }
 
-    fn floats(mut self, name: &str, sides: &[i64], floats: &[f32]) -> Self {
+    pub(super) fn floats(mut self, name: &str, sides: &[i64], floats: &[f32]) -> Self {
         let tensor =
             Tensor { name: name.into(), sides: sides.into(), kind: 1, floats: floats.into(), ..Tensor::default() };
         self.0.initializers.push(tensor);
         self
     }
 
-    fn whole(mut self, name: &str, integers: &[i64]) -> Self {
+    pub(super) fn whole(mut self, name: &str, integers: &[i64]) -> Self {
         let sides = vec![i64::try_from(integers.len()).unwrap()];
         let tensor = Tensor { name: name.into(), sides, kind: 7, integers: integers.into(), ..Tensor::default() };
         self.0.initializers.push(tensor);
         self
     }
 
-    fn node(mut self, operator: &str, inputs: &[&str], output: &str, attributes: Vec<Attribute>) -> Self {
+    pub(super) fn node(mut self, operator: &str, inputs: &[&str], output: &str, attributes: Vec<Attribute>) -> Self {
         let inputs = inputs.iter().map(|&name| name.into()).collect();
         let (name, outputs) = (format!("{operator}.{output}"), vec![output.into()]);
         self.0.nodes.push(Node { name, inputs, outputs, operator: operator.into(), attributes, ..Node::default() });
         self
     }
 
-    fn read(self) -> Result<Network, ImportError> {
-        let operator_sets = vec![OperatorSet { domain: String::new(), version: self.1 }];
-        parse(&Model { graph: Some(self.0), operator_sets, ..Model::default() }.encode_to_vec(), "some.onnx")
+    pub(super) fn of_version(self, version: i64) -> Self {
+        Self(self.0, version)
     }
 
-    fn refused(self) -> String {
+    pub(super) fn read(self) -> Result<Network, ImportError> {
+        self.squared(&Squarings::default())
+    }
+
+    pub(super) fn squared(self, squarings: &Squarings) -> Result<Network, ImportError> {
+        let operator_sets = vec![OperatorSet { domain: String::new(), version: self.1 }];
+        let model = Model { graph: Some(self.0), operator_sets, ..Model::default() };
+        parse_squared(&model.encode_to_vec(), "some.onnx", squarings)
+    }
+
+    pub(super) fn refused(self) -> String {
         self.read().unwrap_err().to_string()
     }
 }
