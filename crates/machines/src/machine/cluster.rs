@@ -320,6 +320,10 @@ impl Machine for Cluster {
         self.node.pools()
     }
 
+    fn port(&self) -> Option<usize> {
+        self.node.port()
+    }
+
     fn prepare<'g>(&self, graph: &'g Graph) -> Cow<'g, Graph> {
         self.node.prepare(graph)
     }

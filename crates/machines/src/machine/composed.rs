@@ -12,11 +12,12 @@ mod fields;
 mod memories;
 mod network;
 mod numbers;
+mod traffic;
 
 pub(crate) use fields::KINDS;
 
 use self::{
-    cost::{Each, streamed_bytes},
+    cost::Each,
     fields::PRIMITIVES,
     memories::{Memories, Program},
     numbers::{Conversion, Distribution, Limbs, Network, Numbers, Seeds, Transforms, Unit},
@@ -26,7 +27,7 @@ use crate::{
     error::MachineError,
     phases::Phases,
     program::{Order, Pool, Stage, TaskKind},
-    report::{Report, as_f64, input_reads},
+    report::{Report, as_f64},
     scheduler::Schedule,
     scratchpad::OffChip,
     spec::{Spec, interned},
@@ -180,6 +181,10 @@ impl Machine for Composed {
         self.memories.pools.clone()
     }
 
+    fn port(&self) -> Option<usize> {
+        self.memories.port()
+    }
+
     fn words(&self) -> Words {
         Words { bits: self.numbers.chip.word_bits, wide: self.numbers.policy.words }
     }
@@ -270,20 +275,11 @@ impl Machine for Composed {
     fn report(&self, graph: &Graph, schedule: &Schedule) -> Report {
         let mut report = Report::of(self, graph, schedule);
         report.cycles = Some(schedule.ticks());
-        let streamed: u64 = graph.ids().map(|id| streamed_bytes(graph, self.words(), id)).sum();
-        if let Some(outside) = self.memories.outside.filter(|_| streamed > 0) {
-            *report.bytes.entry(outside.name.into()).or_default().entry("evaluation_key".into()).or_default() +=
-                streamed;
-        }
-        if let Some(outermost) = self.memories.outermost {
-            report.bytes.insert(outermost.into(), input_reads(graph));
-        }
-        for (pool, drawn) in schedule.program.pools.iter().zip(schedule.drawn_bytes()) {
-            report.utilization.insert(pool.name.into(), memories::share(drawn, pool, schedule.ticks()));
-        }
+        self.add_traffic(&mut report, graph, schedule);
         self.add_energy(&mut report);
         if let Some(host) = &self.numbers.host {
-            report.note_host(schedule, host.bandwidth_gb_s);
+            let moved = self.memories.off_chip_name().and_then(|name| report.bytes.get(name)).cloned();
+            report.note_host(&moved.unwrap_or_default(), host.bandwidth_gb_s);
         }
         report
     }

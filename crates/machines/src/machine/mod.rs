@@ -123,6 +123,11 @@ pub trait Machine {
         Vec::new()
     }
 
+    /// The bandwidth among [`Self::pools`] that loads and stores pass as well.
+    fn port(&self) -> Option<usize> {
+        None
+    }
+
     /// A program in the form in which the machine takes it, which is what is scheduled, checked and reported: as it is, or
     /// limb by limb.
     fn prepare<'g>(&self, graph: &'g Graph) -> Cow<'g, Graph> {
@@ -202,13 +207,22 @@ pub trait Machine {
     /// As [`Self::accept`], and [`MachineError::NoRoom`] where an operation wants more on-chip memory than there is.
     fn schedule(&self, graph: &Graph) -> Result<Schedule, MachineError> {
         self.accept(graph)?;
-        let work = Work::new(graph, self);
+        let mut work = Work::new(graph, self);
         let first = scheduler::run(lower(&work, work.nodes())?);
-        if self.off_chip(graph).is_none() || self.order() == Order::InOrder {
-            return Ok(first);
+        let (mut order, mut best) = (None, first);
+        if self.off_chip(graph).is_some() && self.order() == Order::List {
+            let as_started = started(graph, &best);
+            let second = scheduler::run(lower(&work, &as_started)?);
+            if second.ticks() < best.ticks() {
+                (order, best) = (Some(as_started), second);
+            }
         }
-        let second = scheduler::run(lower(&work, &started(graph, &first))?);
-        Ok(if second.ticks() < first.ticks() { second } else { first })
+        // What is loaded and stored takes its part of the port, in proportion to its bytes (ADR 47).
+        let Some((port, bytes)) = self.port().and_then(|port| Some((port, best.through(port)?))) else {
+            return Ok(best);
+        };
+        work.set_aside(port, bytes);
+        Ok(scheduler::run(lower(&work, order.as_deref().unwrap_or_else(|| work.nodes()))?))
     }
 }
 

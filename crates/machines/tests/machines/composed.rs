@@ -4,21 +4,7 @@ use crate::programs;
 use limbwise_machines::{Schedule, Spec, check::check, machine, new_machine, time};
 
 /// A machine of two kinds of units and one memory.
-const SMALL: &str = "model = \"composed\"
-[chip]
-clock_mhz = 1000
-word_bits = 64
-[unit.ntt]
-does = [\"ntt\", \"intt\"]
-words_per_cycle = 256
-[unit.rest]
-does = [\"convert\", \"add\", \"multiply\", \"automorphism\"]
-words_per_cycle = 512
-[memory.hbm]
-kind = \"off-chip\"
-feeds = \"units\"
-bandwidth_gb_s = 1000
-";
+pub(crate) const SMALL: &str = include_str!("small.toml");
 
 fn of(text: &str) -> Spec {
     Spec::from_toml(text, "mine.toml").unwrap()

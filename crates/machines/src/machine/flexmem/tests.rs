@@ -277,6 +277,20 @@ fn bad_input_is_refused_by_field() {
     );
 }
 
+/// Two DIMMs have two meshes of one name: what is said of them is their mean, and what one of them draws is not forgotten.
+#[test]
+fn units_of_one_name_are_told_together() {
+    let (schedule, report) = timed(&rotations(), &[]);
+    let program = &schedule.program;
+    let meshes = || program.units.iter().zip(schedule.busy()).filter(|(unit, _)| **unit == "mesh of DIMMs");
+    assert_eq!(meshes().count(), 2);
+    let busy: u64 = meshes().map(|(_, busy)| busy).sum();
+    assert!(busy > 0, "the program sends something");
+    let mean = busy as f64 / 2.0 / schedule.ticks() as f64;
+    assert!((report.utilization["mesh of DIMMs"] - mean).abs() < 1e-12, "{:?}", report.utilization);
+    assert!(report.energy.unwrap().parts_j["chip_network"] > 0.0);
+}
+
 /// A key of four polynomials of 294,912 bytes on chips of 655,360: one stays on all, three stand on a chip each.
 #[test]
 fn keys_that_no_chip_holds_stand_on_several() {
