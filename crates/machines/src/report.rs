@@ -330,6 +330,13 @@ impl fmt::Display for Report {
             }
             writeln!(f)?;
         }
+        for (unit, kinds) in self.critical_path.iter().filter(|(unit, _)| !self.utilization.contains_key(*unit)) {
+            write!(f, "  {unit:<16}")?;
+            for (kind, seconds) in kinds {
+                write!(f, "   critical path: {kind} {:5.1} %", 100.0 * self.share(*seconds))?;
+            }
+            writeln!(f)?;
+        }
         self.write_bytes(f)?;
         self.write_operators(f)?;
         for p in self.placements.iter().take(SHOWN) {
@@ -350,10 +357,9 @@ impl fmt::Display for Report {
 }
 
 impl Report {
-    /// A part of the program's time; on a cluster, of a part on a node.
+    /// A part of the program's time.
     fn share(&self, seconds: f64) -> f64 {
-        let whole = self.cluster.as_ref().map_or(self.seconds, |cluster| cluster.seconds_part);
-        seconds / whole.max(f64::MIN_POSITIVE)
+        seconds / self.seconds.max(f64::MIN_POSITIVE)
     }
 
     fn write_operators(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -33,7 +33,7 @@ use crate::{
     spec::{Spec, interned},
     words::Words,
 };
-use limbwise_graph::{Entries, Graph, LimbOrder, NodeId, Op, Shape};
+use limbwise_graph::{Entries, Graph, LimbOrder, NodeId, Op, Role, Shape};
 use std::borrow::Cow;
 
 /// A file to edit: a machine with everything that one can have, and what each line is.
@@ -147,6 +147,14 @@ fn primitive(op: Op) -> Option<&'static str> {
     }
 }
 
+/// Whether ciphertexts come to a program in batches.
+fn has_batch(graph: &Graph) -> bool {
+    graph.ids().any(|id| {
+        let node = graph.node(id);
+        node.op().is_input() && node.role() == Role::Ciphertext && graph.shape(id).batch > 1
+    })
+}
+
 impl Machine for Composed {
     fn spec(&self) -> &Spec {
         &self.spec
@@ -208,15 +216,15 @@ impl Machine for Composed {
             Limbs::Fused => LimbOrder::Fused,
             Limbs::Reordered => LimbOrder::Reordered,
         };
-        // Boards share out the entries of a batch, so an entry must not be a node of its own; one board takes them one by one,
-        // because a whole batch does not fit on its chip.
-        let entries = if self.numbers.chip.boards == 1 { Entries::Apart } else { Entries::Together };
+        // Boards share out the ciphertexts of a batch, so an entry must not be a node of its own; one board takes entries one
+        // by one, because a whole batch does not fit on its chip. What is one ciphertext stands on the first board (ADR 79).
+        let entries = if self.numbers.chip.boards > 1 && has_batch(graph) { Entries::Together } else { Entries::Apart };
         Cow::Owned(graph.limb_by_limb(order, entries))
     }
 
     fn off_chip(&self, graph: &Graph) -> Option<OffChip> {
         let outside = self.memories.outside?;
-        let boards = self.numbers.chip.boards;
+        let boards = self.boards_of(graph);
         let twiddles = if self.numbers.policy.makes_twiddles { 0 } else { self.twiddle_bytes(graph) };
         Some(OffChip {
             unit: self.off_chip_unit(),

@@ -108,7 +108,8 @@ pub trait Machine {
             None => Ok(()),
             Some(id) => {
                 let (machine, op) = (self.spec().name().into(), graph.node(id).op());
-                Err(MachineError::NoUnit { machine, op: op.name(), node: id.0, why: self.lacks(op) })
+                let next = if op.is_tfhe() { TFHE_ELSEWHERE } else { CKKS_ELSEWHERE };
+                Err(MachineError::NoUnit { machine, op: op.name(), node: id.0, why: self.lacks(op), next })
             }
         }
     }
@@ -225,6 +226,10 @@ pub trait Machine {
         Ok(scheduler::run(lower(&work, order.as_deref().unwrap_or_else(|| work.nodes()))?))
     }
 }
+
+/// What to do where a machine has no unit for an operation of TFHE, or of another scheme.
+const TFHE_ELSEWHERE: &str = "choose a machine that runs TFHE, as cpu, or counts";
+const CKKS_ELSEWHERE: &str = "name it among what a unit \"does\", or choose another machine, as ark or cpu";
 
 /// Why a machine for polynomials modulo many primes has no unit for an operation of TFHE.
 fn not_made_for(op: Op) -> &'static str {

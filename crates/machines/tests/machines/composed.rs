@@ -165,8 +165,19 @@ fn what_is_wrong_in_a_file_is_named() {
         (
             "clock_mhz = 1000",
             "clock_mhz = { value = 1000, reason = \"\" }",
-            "a table of \"value\" and \"reason\" is wanted",
+            "a table of \"value\" and \"reason\" is wanted, got { reason = \"\", value = 1000 }",
         ),
+        (
+            "word_bits = 64",
+            "word_bits = 64\nclusters = { value = 8 }",
+            "field \"chip.clusters\": a \"reason\" beside the \"value\" is wanted, got none",
+        ),
+        (
+            "model = \"composed\"",
+            "model = \"composed\"\nname = \"\"",
+            "field \"name\": a name of one line is wanted, got \"\"",
+        ),
+        ("model = \"composed\"", "model = \"composed\"\nname = \"a\\nb\"", "field \"name\": a name of one line"),
         ("clock_mhz = 1000", "clock_mhz = inf", "field \"chip.clock_mhz\""),
         ("clock_mhz = 1000", "clock_mhz 1000", "TOML parse error at line 3"),
         ("[memory.hbm]", "[memory.ntt]", "one unit, memory or network of a name is wanted, got two"),
@@ -198,7 +209,7 @@ fn what_does_not_go_together_is_named() {
     let refused = time(&programs::rotations(1), &without).unwrap_err().to_string();
     assert!(
         refused.contains("has no unit for automorphism")
-            && refused.contains("no unit of its file does \"automorphism\""),
+            && refused.contains("no unit of its file does \"automorphism\"; name it among what a unit \"does\""),
         "{refused}"
     );
 }

@@ -207,12 +207,15 @@ fn nothing_is_faster_without() {
         assert!(ticks(&ckks, &[off]) >= usual, "{off:?}");
         assert!(ticks(&tfhe, &[off]) >= usual_tfhe, "{off:?}");
     }
-    // Shapes are chosen one operation at a time: at most a fiftieth is lost against the best one for all.
-    let alone = |changes: &[(&str, &str)]| ticks(&tfhe, &[&[("chips", "1")], changes].concat());
-    for poly_col in ["8", "16", "32", "64", "128", "256"] {
-        assert!(alone(&[("poly_col", poly_col)]) * 51 >= alone(&[]) * 50, "{poly_col}");
+    // Shapes are chosen one operation at a time, and so is one for all: none that is asked for is better.
+    for graph in [&ckks, &tfhe] {
+        let alone = |changes: &[(&str, &str)]| ticks(graph, &[&[("chips", "1")], changes].concat());
+        let by_cost = alone(&[]);
+        for poly_col in ["8", "16", "32", "64", "128", "256"] {
+            assert!(alone(&[("poly_col", poly_col)]) >= by_cost, "{poly_col}");
+        }
+        assert!(alone(&[("remap", "off")]) >= by_cost);
     }
-    assert!(alone(&[("remap", "off")]) * 51 >= alone(&[]) * 50);
 }
 
 #[test]
