@@ -152,9 +152,6 @@ impl Time {
         let dev = self.host.open_cpu_for("time")?.into();
         self.calibration.apply();
         let (mut specs, names, clusters) = self.machines()?;
-        if self.part.is_some() && clusters.is_empty() {
-            return Err(Mistake(NO_PARTS.into()).into());
-        }
         let traces = self.traces(&names)?;
         let html = self.html.as_deref().map(Target::new).transpose()?;
         let timed = match (&self.workload, &self.graph) {
@@ -280,6 +277,9 @@ impl Time {
                     names.push(name.clone());
                 }
             }
+        }
+        if self.part.is_some() && clusters.is_empty() {
+            return Err(Mistake(NO_PARTS.into()).into());
         }
         if !clusters.is_empty() && (self.trace.is_some() || self.html.is_some()) {
             let text =

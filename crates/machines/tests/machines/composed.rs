@@ -124,6 +124,7 @@ fn the_new_file_is_complete() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a table")]
 fn what_is_wrong_in_a_file_is_named() {
     let cases = [
         (
