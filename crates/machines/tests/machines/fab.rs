@@ -136,7 +136,7 @@ fn batch(entries: usize) -> Graph {
 fn hoisted() -> Graph {
     let (dev, ring) = open(16, 8);
     let x = dev.upload(&Shape::eval(&ring, ring.full()), Role::Ciphertext, &|_, _| unreachable!());
-    let batch = (0..4).fold(dev.stack(&vec![&x; 8]), |x, _| dev.ntt(dev.intt(x)));
+    let batch = (0..4).fold(dev.stack(&[&x; 8]), |x, _| dev.ntt(dev.intt(x)));
     let sum = (1..8).fold(dev.copy(&dev.split(&batch, 0, 1)), |sum, i| dev.add(&sum, &dev.split(&batch, i, i + 1)));
     let graph = dev.graph();
     drop(sum);
