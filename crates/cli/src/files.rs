@@ -25,6 +25,25 @@ pub(crate) fn read_small(path: &Path) -> anyhow::Result<String> {
     Ok(text)
 }
 
+/// Refuses outputs that would overwrite each other: files with the options that name them.
+pub(crate) fn apart(outputs: &[(&str, Option<&Path>)]) -> anyhow::Result<()> {
+    let place = |path: &Path| {
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let beside = || Some(fs::canonicalize(folder).ok()?.join(path.file_name()?));
+        fs::canonicalize(path).ok().or_else(beside).unwrap_or_else(|| path.to_owned())
+    };
+    let places: Vec<_> =
+        outputs.iter().filter_map(|(option, path)| Some((option, place((*path)?), (*path)?))).collect();
+    for (i, (option, at, path)) in places.iter().enumerate() {
+        if let Some((first, ..)) = places[..i].iter().find(|(_, other, _)| other == at) {
+            let name = path.display();
+            let text = format!("{name}: {first} and {option} would both be written there: give each a file of its own");
+            return Err(Mistake(text).into());
+        }
+    }
+    Ok(())
+}
+
 /// A file that will be written: proven writable before long work begins.
 #[derive(Debug)]
 pub(crate) struct Target {
@@ -86,6 +105,17 @@ mod tests {
         assert!(refused(&folder.join("absent/a.json")).contains("cannot write"));
         assert!(refused(Path::new("/dev/null")).contains("not a plain file"));
         fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn outputs_lie_apart() {
+        let same = |a: &str, b: &str| apart(&[("--html", Some(Path::new(a))), ("--out", Some(Path::new(b)))]);
+        assert!(same("a", "b").is_ok() && apart(&[("--html", None), ("--out", None)]).is_ok());
+        assert_eq!(
+            same("a", "./a").unwrap_err().to_string(),
+            "./a: --html and --out would both be written there: give each a file of its own"
+        );
+        assert!(same("/nowhere/a", "/nowhere/a").is_err());
     }
 
     #[test]

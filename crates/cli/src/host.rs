@@ -1,5 +1,6 @@
 //! Options of the device that computes.
 
+use crate::failure::Mistake;
 use limbwise_cpu::Cpu;
 use limbwise_math::finite;
 use limbwise_runtime::{AnyDevice, Host, calibrate, open, open_cpu};
@@ -97,6 +98,22 @@ impl HostArgs {
     /// Opens the CPU, whatever was chosen: to measure it.
     pub(crate) fn open_cpu(&self) -> limbwise_runtime::Result<Cpu> {
         open_cpu(&self.host())
+    }
+
+    /// Opens the CPU for a verb that computes nothing, and refuses another device.
+    ///
+    /// # Errors
+    /// As [`Self::open`]; [`Mistake`] for a device that is there and would do nothing.
+    pub(crate) fn open_cpu_for(&self, verb: &str) -> anyhow::Result<Cpu> {
+        if self.device != "cpu" {
+            self.open()?;
+            let text = format!(
+                "--device {}: \"limbwise {verb}\" computes on no device; \"limbwise time --machine\" names machines that are timed",
+                self.device
+            );
+            return Err(Mistake(text).into());
+        }
+        Ok(self.open_cpu()?)
     }
 
     /// The same with a number of threads of one's own choice.

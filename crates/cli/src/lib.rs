@@ -43,6 +43,7 @@ pub use verbs::schemas::schemas;
 use clap::Parser as _;
 use std::{
     ffi::OsString,
+    io::Write as _,
     panic::{AssertUnwindSafe, catch_unwind},
 };
 
@@ -64,10 +65,18 @@ mod no_secret {
     const _: (SecretKey, ClientKey, KeyGenerator, Probe, Lock) = (SecretKey, ClientKey, KeyGenerator, Probe, Lock);
 }
 
-/// Runs the program with its arguments, its own name first, and returns the exit code. Help, and arguments that are none,
-/// end the process. What a verb does in a process of its own is started as `again` says.
+/// Runs the program with its arguments, its own name first, and returns the exit code. Arguments that are none end the
+/// process. What a verb does in a process of its own is started as `again` says.
 pub fn run(args: impl IntoIterator<Item = OsString>, again: &Again) -> u8 {
-    let verb = verbs::Cli::parse_from(args).verb;
+    let verb = match verbs::Cli::try_parse_from(args) {
+        Ok(cli) => cli.verb,
+        Err(said) if said.use_stderr() => said.exit(),
+        // Help and the version are output like any other: what cannot be written is a fault.
+        Err(said) => {
+            let written = said.print().and_then(|()| std::io::stdout().flush());
+            return written.map_or_else(|e| failure::exit(&e.into()), |()| 0);
+        }
+    };
     match catch_unwind(AssertUnwindSafe(|| verb.execute(again))) {
         Ok(Ok(())) => 0,
         Ok(Err(error)) => failure::exit(&error),

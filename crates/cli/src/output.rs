@@ -4,7 +4,7 @@ use crate::files::Target;
 use serde::Serialize;
 use std::{
     io::{self, Write as _},
-    path::PathBuf,
+    path::{Path, PathBuf},
 };
 
 /// Options of every verb that prints a report.
@@ -20,6 +20,11 @@ pub(crate) struct OutputArgs {
 }
 
 impl OutputArgs {
+    /// The file.
+    pub(crate) fn path(&self) -> Option<&Path> {
+        self.out.as_deref()
+    }
+
     /// Checks the file before long work begins.
     pub(crate) fn open(&self) -> anyhow::Result<Output> {
         Ok(Output { json: self.json, file: self.out.as_deref().map(Target::new).transpose()? })

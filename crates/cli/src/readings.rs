@@ -56,22 +56,39 @@ pub(crate) fn read_graph(path: &Path) -> anyhow::Result<Graph> {
     let name = path.display();
     let wrong = |e: &dyn std::fmt::Display| Mistake(format!("{name}: {e}"));
     let mut file = File::open(path).map_err(|e| wrong(&format!("cannot read: {e}")))?;
-    if path.extension().is_some_and(|e| e == "csv") {
+    if is_named(path, "csv") {
         let trace = heracles::read(BufReader::new(file)).map_err(|e| wrong(&e))?;
         return replay(&trace).map_err(|e| wrong(&e).into());
     }
-    if path.extension().is_some_and(|e| e == "bin") {
+    if is_named(path, "bin") {
         let bytes = read_up_to(path, protobuf::MOST_BYTES)?;
         let trace = protobuf::decoded(&bytes).and_then(|message| protobuf::trace(&message)).map_err(|e| wrong(&e))?;
         return replay(&trace).map_err(|e| wrong(&e).into());
     }
-    let mut first = [0];
-    let is_text = file.read_exact(&mut first).is_ok() && first == *b"{";
+    let mut first = Vec::new();
+    (&mut file).take(LOOKED_AT).read_to_end(&mut first).map_err(|e| wrong(&format!("cannot read: {e}")))?;
     file.rewind().map_err(|e| wrong(&format!("cannot read: {e}")))?;
-    match is_text {
-        true => Graph::read_jsonl(BufReader::new(file)).map_err(|e| wrong(&e).into()),
-        false => files::read_graph(&file).map_err(|e| wrong(&e).into()),
+    let header = String::from_utf8_lossy(first.split(|&b| b == b'\n').next().unwrap_or(&[])).into_owned();
+    match &first[..] {
+        [b'{', ..] if header.contains("\"limbwise-operations\"") => Err(wrong(&OPERATIONS).into()),
+        [b'{', ..] => Graph::read_jsonl(BufReader::new(file)).map_err(|e| wrong(&e).into()),
+        _ if !first.is_empty() && !first.starts_with(b"LIMBWISE") => Err(wrong(&NO_PROGRAM).into()),
+        _ => files::read_graph(&file).map_err(|e| wrong(&e).into()),
     }
+}
+
+/// Bytes of a file by which its kind is known.
+const LOOKED_AT: u64 = 4096;
+/// Said of a file of operations.
+const OPERATIONS: &str = "it lists operations on ciphertexts, as \"limbwise record --operations\" writes them for other tools; \
+    to time the program, write its graph: \"limbwise record --out program.lw\"";
+/// Said of any other file.
+const NO_PROGRAM: &str = "no recorded program: wanted what \"limbwise record --out\" writes, lines of JSON \
+    (docs/graph-format.md), or a program trace of HERACLES, whose name ends in .csv or .bin; traces of FHETCH are written and not read";
+
+/// Whether a file's name ends so, in capitals or not.
+pub(crate) fn is_named(path: &Path, end: &str) -> bool {
+    path.extension().is_some_and(|e| e.eq_ignore_ascii_case(end))
 }
 
 /// As [`calibrate::calibrated`], with notes to the user.

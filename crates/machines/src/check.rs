@@ -8,7 +8,7 @@ use crate::{
     lower::is_given,
     machine::Machine,
     phases::{self, Phases},
-    program::{Edge, Order, Residency, Stage, TaskId, TaskKind},
+    program::{Edge, Order, Pool, Program, Residency, Stage, TaskId, TaskKind},
     scheduler::Schedule,
     scratchpad::OffChip,
     words::{for_each_read, rows, whole},
@@ -102,7 +102,7 @@ pub fn check<M: Machine + ?Sized>(graph: &Graph, machine: &M, schedule: &Schedul
     let program = &schedule.program;
     let off_chip = machine.off_chip(graph);
     let same = program.units == machine.units()
-        && program.pools == machine.pools()
+        && program.pools == pools(machine, program)
         && (0..).zip(&program.widths).all(|(unit, &width)| width == machine.width(unit))
         && (program.streaming, program.order, program.phases)
             == (machine.streaming(), machine.order(), machine.phases())
@@ -123,6 +123,16 @@ pub fn check<M: Machine + ?Sized>(graph: &Graph, machine: &M, schedule: &Schedul
         replay.phases()?;
     }
     replay.finish()
+}
+
+/// The machine's bandwidths, less what the program sets aside for loads and stores.
+fn pools<M: Machine + ?Sized>(machine: &M, program: &Program) -> Vec<Pool> {
+    let mut own = Program::new(Vec::new(), 1.0, false);
+    own.pools = machine.pools();
+    if let Some((port, bytes)) = program.aside.filter(|(port, _)| machine.port() == Some(*port)) {
+        own.set_aside(port, bytes);
+    }
+    own.pools
 }
 
 /// Something that takes a part of a whole from a tick until another.
@@ -332,7 +342,8 @@ impl<'a, M: Machine + ?Sized> Replay<'a, M> {
 
     fn stage(&mut self, id: TaskId, node: NodeId, stage: &Stage) -> Result<(), Violation> {
         let done = self.done[node.index()];
-        if self.stages[node.index()] <= done || (self.costs)(node)[done] != *stage {
+        if self.stages[node.index()] <= done || (self.costs)(node)[done].within(&self.schedule.program.pools) != *stage
+        {
             return Err(Violation::Altered(id));
         }
         let start = self.schedule.start[id.index()];

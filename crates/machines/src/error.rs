@@ -71,9 +71,7 @@ pub enum MachineError {
         wanted: String,
     },
     /// An operation that the machine has no unit for.
-    #[error(
-        "machine \"{machine}\" has no unit for {op} (node {node} of the program): {why}; choose a machine that runs TFHE, as cpu, or counts"
-    )]
+    #[error("machine \"{machine}\" has no unit for {op} (node {node} of the program): {why}; {next}")]
     NoUnit {
         /// Name of the machine.
         machine: String,
@@ -83,6 +81,8 @@ pub enum MachineError {
         node: u32,
         /// What the operation needs and no unit does.
         why: Cow<'static, str>,
+        /// What to do about it.
+        next: &'static str,
     },
     /// A program whose primes are wider than the machine's words.
     #[error(

@@ -90,6 +90,13 @@ impl<'a> Work<'a> {
         work
     }
 
+    /// Sets bytes a tick of a pool aside for loads and stores.
+    pub(crate) fn set_aside(&mut self, port: usize, bytes: u64) {
+        self.empty.set_aside(port, bytes);
+        let pools = &self.empty.pools;
+        self.stages.iter_mut().for_each(|stage| *stage = stage.within(pools));
+    }
+
     fn read_graph<M: Machine + ?Sized>(&mut self, machine: &M) {
         let graph = self.graph;
         let costs = machine.costs(graph);

@@ -93,6 +93,16 @@ impl Stage {
         }
         self
     }
+
+    /// The stage where of what it draws from pools less is left: with the same bytes it runs longer, or not.
+    #[must_use]
+    pub fn within(self, pools: &[Pool]) -> Self {
+        if pools.iter().zip(self.draws).all(|(pool, draw)| draw <= pool.per_tick) {
+            return self;
+        }
+        let bytes = self.draws.map(|draw| draw.saturating_mul(self.occupancy));
+        self.drawing(pools, &bytes[..pools.len()])
+    }
 }
 
 /// A stage of a certain node.
@@ -156,8 +166,10 @@ pub struct Program {
     pub units: Vec<&'static str>,
     /// Width of each unit.
     pub widths: Vec<u64>,
-    /// Shared bandwidths.
+    /// Shared bandwidths, less what is set aside of them.
     pub pools: Vec<Pool>,
+    /// The pool that loads and stores pass as well, and the bytes a tick of it that are set aside for them.
+    pub aside: Option<(usize, u64)>,
     /// Length of a tick.
     pub tick_seconds: f64,
     /// Whether a unit may start on the first part of an operand.
@@ -194,6 +206,20 @@ impl Program {
     pub(crate) fn reserve(&mut self, tasks: usize, operands: usize) {
         self.tasks.reserve(tasks);
         self.edges.reserve(tasks + 2 * operands);
+    }
+
+    /// Sets bytes a tick of a pool aside for loads and stores.
+    pub(crate) fn set_aside(&mut self, port: usize, bytes: u64) {
+        if let Some(pool) = self.pools.get_mut(port) {
+            pool.per_tick = pool.per_tick.saturating_sub(bytes).max(1);
+            self.aside = Some((port, bytes));
+        }
+    }
+
+    /// Bytes a tick that are set aside of a pool.
+    #[must_use]
+    pub fn aside_of(&self, pool: usize) -> u64 {
+        self.aside.filter(|(port, _)| *port == pool).map_or(0, |(_, bytes)| bytes)
     }
 
     /// Adds a task.

@@ -3,7 +3,7 @@
 use crate::{
     lower::role_name,
     machine::{ClusterTime, Machine},
-    program::TaskKind,
+    program::{Stage, TaskKind},
     reuse::reuse,
     scheduler::Schedule,
     spec::Assumption,
@@ -209,14 +209,7 @@ impl Report {
         let (ticks, seconds) = (schedule.ticks(), schedule.seconds());
         let program = &schedule.program;
         let share = |x: u64| as_f64(x) / as_f64(ticks.max(1));
-        let units = program.units.iter().map(|&u| u.to_owned());
         let regions = graph.region_paths().into_iter().zip(schedule.region_ticks(graph)).skip(1);
-        let mut critical_path: BTreeMap<String, BTreeMap<&'static str, f64>> = BTreeMap::new();
-        for (task, ticks) in schedule.critical_path() {
-            let stage = &program.tasks[task.index()].stage;
-            let unit = critical_path.entry(program.units[usize::from(stage.unit)].to_owned()).or_default();
-            *unit.entry(kind_name(stage.kind)).or_default() += as_f64(ticks) * program.tick_seconds;
-        }
         let mut bytes = BTreeMap::new();
         let off_chip = machine.off_chip(graph);
         if let Some(memory) = &off_chip {
@@ -234,10 +227,10 @@ impl Report {
             bootstrappings: None,
             products,
             energy: None,
-            utilization: units.zip(schedule.busy().into_iter().map(share)).collect(),
-            critical_path,
+            utilization: utilization(schedule),
+            critical_path: critical_path(schedule, |_| None),
             bytes,
-            reuse: off_chip.map_or_else(BTreeMap::new, |memory| reuse(graph, &memory, schedule)),
+            reuse: off_chip.map_or_else(BTreeMap::new, |memory| reuse(graph, (&memory, machine.words()), schedule)),
             roofline: machine
                 .peak_products_s()
                 .zip(bandwidth)
@@ -254,10 +247,9 @@ impl Report {
         }
     }
 
-    /// Says what ciphertexts and results take from and to the host.
-    pub(crate) fn note_host(&mut self, schedule: &Schedule, gb_s: f64) {
-        let moved = &schedule.program.off_chip_bytes;
-        let bytes: u64 = ["ciphertext", "result"].iter().filter_map(|role| moved.get(role)).sum();
+    /// Says what ciphertexts and results, of which off-chip memory moved so much, take from and to the host.
+    pub(crate) fn note_host(&mut self, moved: &BTreeMap<String, u64>, gb_s: f64) {
+        let bytes: u64 = ["ciphertext", "result"].iter().filter_map(|role| moved.get(*role)).sum();
         let seconds = as_f64(bytes) / (gb_s * 1e9);
         self.notes.push(format!(
             "ciphertexts are in off-chip memory before and after; from and to the host they take {seconds:.3e} s"
@@ -280,7 +272,7 @@ impl Report {
 }
 
 impl Roofline {
-    fn new(peak_products_s: f64, bandwidth_bytes_s: f64, products: u64, bytes: u64) -> Self {
+    pub(crate) fn new(peak_products_s: f64, bandwidth_bytes_s: f64, products: u64, bytes: u64) -> Self {
         let (compute_s, memory_s) = (as_f64(products) / peak_products_s, as_f64(bytes) / bandwidth_bytes_s);
         Self {
             peak_products_s,
@@ -338,6 +330,13 @@ impl fmt::Display for Report {
             }
             writeln!(f)?;
         }
+        for (unit, kinds) in self.critical_path.iter().filter(|(unit, _)| !self.utilization.contains_key(*unit)) {
+            write!(f, "  {unit:<16}")?;
+            for (kind, seconds) in kinds {
+                write!(f, "   critical path: {kind} {:5.1} %", 100.0 * self.share(*seconds))?;
+            }
+            writeln!(f)?;
+        }
         self.write_bytes(f)?;
         self.write_operators(f)?;
         for p in self.placements.iter().take(SHOWN) {
@@ -358,10 +357,9 @@ impl fmt::Display for Report {
 }
 
 impl Report {
-    /// A part of the program's time; on a cluster, of a part on a node.
+    /// A part of the program's time.
     fn share(&self, seconds: f64) -> f64 {
-        let whole = self.cluster.as_ref().map_or(self.seconds, |cluster| cluster.seconds_part);
-        seconds / whole.max(f64::MIN_POSITIVE)
+        seconds / self.seconds.max(f64::MIN_POSITIVE)
     }
 
     fn write_operators(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -440,6 +438,35 @@ impl Report {
     }
 }
 
+/// Seconds of the critical path on each unit, by why it was held; or on what `bound` names in the unit's place.
+pub(crate) fn critical_path(
+    schedule: &Schedule,
+    bound: impl Fn(&Stage) -> Option<(&'static str, &'static str)>,
+) -> BTreeMap<String, BTreeMap<&'static str, f64>> {
+    let program = &schedule.program;
+    let mut path: BTreeMap<String, BTreeMap<&'static str, f64>> = BTreeMap::new();
+    for (task, ticks) in schedule.critical_path() {
+        let stage = &program.tasks[task.index()].stage;
+        let own = || (program.units[usize::from(stage.unit)], kind_name(stage.kind));
+        let (unit, kind) = bound(stage).unwrap_or_else(own);
+        *path.entry(unit.to_owned()).or_default().entry(kind).or_default() += as_f64(ticks) * program.tick_seconds;
+    }
+    path
+}
+
+/// Share of the time in which each unit was busy; of several units of one name, their mean by width, which is the share of
+/// all that they could have done.
+fn utilization(schedule: &Schedule) -> BTreeMap<String, f64> {
+    let program = &schedule.program;
+    let mut units: BTreeMap<&str, [f64; 2]> = BTreeMap::new();
+    for ((name, &width), busy) in program.units.iter().zip(&program.widths).zip(schedule.busy()) {
+        let [taken, whole] = units.entry(name).or_default();
+        (*taken, *whole) = (*taken + as_f64(busy) * as_f64(width), *whole + as_f64(width));
+    }
+    let ticks = as_f64(schedule.ticks().max(1));
+    units.into_iter().map(|(name, [taken, whole])| (name.to_owned(), taken / (whole * ticks))).collect()
+}
+
 /// Says where residues take several words each.
 fn split_note(words: Words, graph: &Graph) -> Option<String> {
     let (most, bits) = (words.split(graph), Words::widest_prime_bits(graph));
@@ -450,15 +477,15 @@ fn split_note(words: Words, graph: &Graph) -> Option<String> {
     (most > 1).then_some(text)
 }
 
-/// Bytes of the program's inputs that its operations read, by role.
-pub(crate) fn input_reads(graph: &Graph) -> BTreeMap<String, u64> {
+/// Bytes of the program's inputs that its operations read, by role, in words of a machine.
+pub(crate) fn input_reads(graph: &Graph, words: Words) -> BTreeMap<String, u64> {
     let mut bytes: BTreeMap<&'static str, u64> = BTreeMap::new();
     for id in graph.ids().filter(|&id| !graph.node(id).op().is_view()) {
         for &operand in graph.operands(id) {
             graph.for_each_piece(operand, |piece| {
                 let node = graph.node(piece.source);
                 if node.op().is_input() {
-                    *bytes.entry(role_name(node.role())).or_default() += graph.piece_bytes(&piece);
+                    *bytes.entry(role_name(node.role())).or_default() += words.of_piece(graph, &piece);
                 }
             });
         }

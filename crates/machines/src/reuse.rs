@@ -11,8 +11,12 @@ use crate::{
 use limbwise_graph::{Basis, Graph, NodeId, Role};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// Reuse of everything that a schedule loads, by role.
-pub(crate) fn reuse(graph: &Graph, off_chip: &OffChip, schedule: &Schedule) -> BTreeMap<String, Reuse> {
+/// Reuse of everything that a schedule loads, by role, in bytes of the machine's words.
+pub(crate) fn reuse(
+    graph: &Graph,
+    (off_chip, words): (&OffChip, Words),
+    schedule: &Schedule,
+) -> BTreeMap<String, Reuse> {
     let mut by_role: BTreeMap<&'static str, Reuse> = BTreeMap::new();
     let mut seen: HashMap<NodeId, Basis> = HashMap::new();
     let mut values: BTreeSet<(&'static str, u32)> = BTreeSet::new();
@@ -20,7 +24,7 @@ pub(crate) fn reuse(graph: &Graph, off_chip: &OffChip, schedule: &Schedule) -> B
     let is_load = |m: &&Movement| program.tasks[m.task.index()].stage.kind == TaskKind::Load;
     for movement in program.movements.iter().filter(is_load).filter(|m| off_chip.brought(graph, m.source, 1) > 0) {
         let role = graph.node(movement.source).role();
-        let bytes = |basis| Words::default().of_value(graph, movement.source, basis);
+        let bytes = |basis| words.of_value(graph, movement.source, basis);
         let before = seen.entry(movement.source).or_default();
         let entry = by_role.entry(role_name(role)).or_default();
         entry.first_bytes += bytes(movement.basis - *before);
@@ -37,7 +41,7 @@ pub(crate) fn reuse(graph: &Graph, off_chip: &OffChip, schedule: &Schedule) -> B
                 if let Some(entry) = by_role.get_mut(role_name(graph.node(piece.source).role()))
                     && seen.contains_key(&piece.source)
                 {
-                    entry.read_bytes = entry.read_bytes.saturating_add(graph.piece_bytes(&piece));
+                    entry.read_bytes = entry.read_bytes.saturating_add(words.of_piece(graph, &piece));
                 }
             });
         }

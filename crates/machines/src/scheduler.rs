@@ -315,6 +315,17 @@ impl Schedule {
         (0..self.program.pools.len()).map(through).collect()
     }
 
+    /// Bytes a tick of a pool that loads and stores take, who pass it as well: as they come over the time of the schedule,
+    /// or, where all together would take longer than it through the pool, over that. `None` without any.
+    pub(crate) fn through(&self, port: usize) -> Option<u64> {
+        let pool = self.program.pools.get(port)?;
+        let moved = u128::from(self.program.off_chip_bytes.values().fold(0, |sum: u64, &b| sum.saturating_add(b)));
+        let all = moved + u128::from(self.drawn_bytes()[port]);
+        let whole = u128::from(pool.per_tick);
+        let ticks = u128::from(self.ticks()).max(all.div_ceil(whole)).max(1);
+        u64::try_from(moved.div_ceil(ticks)).ok().filter(|_| moved > 0).map(|bytes| bytes.min(pool.per_tick - 1))
+    }
+
     /// The critical path backwards: tasks with the ticks from their start to the start of the next on the path. The
     /// ticks add up to [`Self::ticks`].
     #[must_use]

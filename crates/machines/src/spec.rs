@@ -129,12 +129,26 @@ fn built_in(name: &str) -> Result<Spec, MachineError> {
     spec_of(name, text, parse(text, name)?)
 }
 
+/// A name that reports can show: one line, not empty.
+fn name_of(name: String, origin: &str) -> Result<String, MachineError> {
+    match name.trim().is_empty() || name.contains(char::is_control) {
+        false => Ok(name),
+        true => Err(MachineError::Value {
+            machine: origin.into(),
+            key: "name".into(),
+            wanted: "a name of one line".into(),
+            got: format!("{name:?}"),
+        }),
+    }
+}
+
 /// The specification of a complete text, which parses to these fields.
-fn spec_of(name: &str, text: &str, mut fields: Table) -> Result<Spec, MachineError> {
+fn spec_of(origin: &str, text: &str, mut fields: Table) -> Result<Spec, MachineError> {
     let Header { name, model, about, short_names, choices } =
-        fields.clone().try_into().map_err(|e| problem(name, e))?;
+        fields.clone().try_into().map_err(|e| problem(origin, e))?;
     HEADER.iter().for_each(|key| drop(fields.remove(*key)));
     let sources = field::sources(text);
+    let name = name_of(name, origin)?;
     let mut spec = Spec { sources, built_in: name.clone(), name, model, about, fields, short_names, choices };
     spec.complete()?;
     Ok(spec)
@@ -207,7 +221,7 @@ impl Spec {
         let folder = Path::new(origin).parent().unwrap_or(Path::new(""));
         let base = if is_file(&extends) { folder.join(&extends).display().to_string() } else { extends };
         let mut spec = Self::load_after(&base, before)?;
-        spec.name = spec.header(&mut table, "name", origin)?.unwrap_or(stem);
+        spec.name = name_of(spec.header(&mut table, "name", origin)?.unwrap_or(stem), origin)?;
         spec.about = spec.header(&mut table, "about", origin)?.unwrap_or_else(|| format!("a variant of {base}"));
         let comments = field::sources(text);
         for (path, value) in leaves(&table) {

@@ -5,7 +5,7 @@
 //! arithmetic of several words takes.
 
 use crate::error::MachineError;
-use limbwise_graph::{Basis, Graph, NodeId, Role, Shape};
+use limbwise_graph::{Basis, Graph, NodeId, Piece, Role, Shape};
 
 /// Treatment of primes wider than a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
@@ -57,6 +57,16 @@ impl Words {
             None => self.bytes(graph.shape(value), basis),
             Some(_) if basis.is_empty() => 0,
             Some(_) => self.lwe_bytes(graph, value),
+        }
+    }
+
+    /// Bytes of a piece of a value.
+    #[must_use]
+    pub fn of_piece(&self, graph: &Graph, piece: &Piece) -> u64 {
+        let entries = (piece.to - piece.from) as u64;
+        match graph.lwe_shape(piece.source) {
+            None => self.bytes(&graph.shape(piece.source).with_batch(piece.to - piece.from), piece.basis),
+            Some(shape) => self.lwe_bytes(graph, piece.source) / (shape.batch as u64).max(1) * entries,
         }
     }
 

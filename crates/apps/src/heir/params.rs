@@ -4,7 +4,7 @@ use super::{source::Header, text::HeirError};
 use limbwise::params::{Params, ParamsError, ParamsLiteral, PrimeChoice};
 
 /// Largest ring.
-const MOST_LOG_N: u32 = 17;
+pub(super) const MOST_LOG_N: u32 = 17;
 /// Bits of primes that are asked for, at least and at most.
 const BITS: [u32; 2] = [20, 60];
 

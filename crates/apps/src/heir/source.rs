@@ -3,6 +3,7 @@
 use super::{
     act::{Act, Nominal, Plain, Step},
     constant::{Element, Items, MOST_NUMBERS, Type},
+    params::MOST_LOG_N,
     text::{HeirError, Module, Op, Read, Text},
     unroll::{Left, Machine},
     value::{Tensor, Value},
@@ -75,6 +76,7 @@ impl Source {
         let module = Module::parse(&text)?;
         let mut machine = Machine::new(&module)?;
         let mut header = header(&module.top)?;
+        in_ring(&text, &header)?;
         let (name, function) = entry_of(&machine, entry)?;
         let mut arguments = signature(&module, &mut machine, name, function)?;
         let expected = arguments.iter().filter(|argument| argument.kind == Kind::Clear).count();
@@ -377,6 +379,32 @@ fn header(top: &Op<'_>) -> Read<Header> {
     let log_n = number("logN =")?;
     let half = 1usize << log_n.clamp(1, 18).saturating_sub(1);
     Ok(Header { log_n, bits, log_scale: number("logDefaultScale =")?, slots: slots.unwrap_or(half) })
+}
+
+/// Checks that rings are that of the parameters, modulo X^N + 1 with N a power of two, and that every scale is one.
+fn in_ring(text: &str, header: &Header) -> Read<()> {
+    let line = |at: usize| text[..at].matches('\n').count() + 1;
+    let log_n = header.log_n;
+    if !(1..=MOST_LOG_N).contains(&log_n) {
+        return Err(HeirError::of_all(format!("ckks.schemeParam: logN = {log_n}; wanted 1 to {MOST_LOG_N}")));
+    }
+    const RING: &str = "polynomialModulus = <";
+    for (at, _) in text.match_indices(RING) {
+        let modulus = text[at + RING.len()..].split('>').next().unwrap_or("").trim();
+        let wanted = format!("1 + x**{}", 1u64 << log_n);
+        if modulus != wanted {
+            let problem = format!("a ring modulo {modulus}; wanted {wanted}, as ckks.schemeParam has logN = {log_n}");
+            return Err(HeirError::at(line(at), problem));
+        }
+    }
+    const SCALE: &str = "scaling_factor = ";
+    for (at, _) in text.match_indices(SCALE) {
+        let digits = text[at + SCALE.len()..].split(|c: char| !c.is_ascii_digit()).next().unwrap_or("");
+        if digits.trim_start_matches('0').is_empty() {
+            return Err(HeirError::at(line(at), "scaling_factor 0; wanted the logarithm of a scale, above 0"));
+        }
+    }
+    Ok(())
 }
 
 /// Checks that every level is one of the chain.

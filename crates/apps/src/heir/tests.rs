@@ -128,6 +128,23 @@ fn loops_branches_and_static_shifts_are_unrolled() {
     assert_eq!(clear, [[wanted]]);
 }
 
+/// A ring is modulo X^N + 1 with the N of the parameters, and a scale has a logarithm.
+#[test]
+fn rings_and_scales_are_looked_at() {
+    let text = function("\"func.return\"(%x) : (!ct1) -> ()", "!ct1");
+    let with = |line: &str| source(&format!("\n{line}{text}")).map(drop).map_err(|e| (e.line, e.to_string()));
+    let ring = |modulus: &str| with(&format!("#ring = #polynomial.ring<polynomialModulus = <{modulus}>>"));
+    assert_eq!(ring("1 + x**4096"), Ok(()));
+    for modulus in ["1 + x**4", "1 + x**4095", "1 + x**134217728", "1 + x", "-1 + x**4096", ""] {
+        let (line, said) = ring(modulus).unwrap_err();
+        assert!(line == Some(2) && said.contains("wanted 1 + x**4096, as ckks.schemeParam has logN = 12"), "{said}");
+    }
+    let said = with("#e = #lwe.inverse_canonical_encoding<scaling_factor = 0>").unwrap_err();
+    assert!(said.0 == Some(2) && said.1.contains("scaling_factor 0; wanted the logarithm"), "{said:?}");
+    let big = source(&text.replace("logN = 12", "logN = 64")).unwrap_err().to_string();
+    assert!(big.contains("logN = 64; wanted 1 to 17"), "{big}");
+}
+
 #[test]
 fn what_cannot_be_read_is_said_with_its_line() {
     let refused = |body: &str, wanted: &str| {

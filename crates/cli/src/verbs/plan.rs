@@ -3,7 +3,7 @@
 use crate::{
     choosing::{Choosing, DemandArgs},
     dividing::{Dividing, PartArgs},
-    files::Target,
+    files::{Target, apart},
     host::{CalibrationArgs, HostArgs, MemoryArgs},
     output::OutputArgs,
     progress::note,
@@ -102,6 +102,7 @@ fn key_file_bytes<S: Scheme>(params: &S::Params, recording: &Recording<S>) -> u6
 impl Plan {
     pub(super) fn execute(&self) -> anyhow::Result<()> {
         let output = self.output.open()?;
+        apart(&[("--out", self.output.path()), ("--html", self.html.as_deref())])?;
         let html = self.html.as_deref().map(Target::new).transpose()?;
         self.calibration.apply();
         let dev = self.host.open()?;

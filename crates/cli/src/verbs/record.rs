@@ -2,17 +2,18 @@
 
 use crate::{
     failure::Mistake,
-    files::Target,
+    files::{Target, apart},
     host::HostArgs,
     output::Output,
-    readings::{calibrated, planned, recorded},
+    readings::{calibrated, is_named, planned, recorded},
     text,
     workload::{Whole, Workload, refused},
 };
 use limbwise::rlwe::KeyForm;
 use limbwise_apps::{AnyPrepared, Prepared, Way, on_scheme};
-use limbwise_graph::Counts;
+use limbwise_graph::{Counts, Graph};
 use limbwise_runtime::{
+    AnyDevice,
     calibrate::degrees,
     exchange::{fhetch, heracles, jsonl, listed},
     files::write_graph,
@@ -20,7 +21,7 @@ use limbwise_runtime::{
 };
 use schemars::JsonSchema;
 use serde::Serialize;
-use std::path::PathBuf;
+use std::{path::PathBuf, sync::Arc};
 
 /// Record a program without computing it: write its graph, list the keys it needs
 ///
@@ -88,44 +89,50 @@ const NOT_CKKS: &str = "--operations and --fhetch: of operations on CKKS ciphert
 
 impl Record {
     pub(super) fn execute(&self) -> anyhow::Result<()> {
+        let outputs = [("--out", &self.out), ("--operations", &self.operations), ("--fhetch", &self.fhetch)];
+        apart(&outputs.map(|(option, path)| (option, path.as_deref())))?;
         let target = self.out.as_deref().map(Target::new).transpose()?;
         let operations = self.operations.as_deref().map(Target::new).transpose()?;
-        let prepared = self.workload.prepare(None).map_err(refused)?;
         let fhetch = self.fhetch.as_deref().map(Target::new).transpose()?;
+        let dev = self.host.open_cpu_for("record")?.into();
+        let prepared = self.workload.prepare(None).map_err(refused)?;
         if (operations.is_some() || fhetch.is_some()) && !matches!(prepared, AnyPrepared::Ckks(_)) {
             return Err(Mistake(NOT_CKKS.into()).into());
         }
-        let way = on_scheme!(AnyPrepared, &prepared, built => self.recorded(built, target)?);
+        let (way, graph, done) = on_scheme!(AnyPrepared, &prepared, built => self.recorded(&dev, built)?);
+        // All is made before any of it is written or said: what is refused leaves nothing.
+        let mut files: Vec<(Target, Vec<u8>)> = Vec::new();
         if let (Some(target), Some(path), AnyPrepared::Ckks(built)) = (operations, &self.operations, &prepared) {
             let listed = listed(&built.program(way))?;
             let mut bytes = Vec::new();
-            match path.extension().is_some_and(|e| e == "csv") {
+            match is_named(path, "csv") {
                 true => heracles::write(&mut bytes, &listed).map_err(|e| Mistake(e.to_string()))?,
                 false => jsonl::write(&mut bytes, &listed)?,
             }
-            target.write(&bytes)?;
+            files.push((target, bytes));
         }
         if let (Some(target), AnyPrepared::Ckks(built)) = (fhetch, &prepared) {
             let mut bytes = Vec::new();
             fhetch::program(&mut bytes, &built.program(way))?.map_err(|e| Mistake(e.to_string()))?;
-            target.write(&bytes)?;
+            files.push((target, bytes));
         }
-        Ok(())
+        if let Some(target) = target {
+            files.push((target, write_graph(Vec::new(), &graph)?));
+        }
+        files.iter().try_for_each(|(target, bytes)| target.write(bytes))?;
+        let listed = if self.keys { text::record::keys(&done) } else { String::new() };
+        Output::plain(self.json).report(&done, &(text::record::render(&done) + &listed))
     }
 
     /// Records a program in the way that this host would choose.
-    fn recorded<S: Whole>(&self, built: &Prepared<S>, target: Option<Target>) -> anyhow::Result<Way> {
+    fn recorded<S: Whole>(&self, dev: &AnyDevice, built: &Prepared<S>) -> anyhow::Result<(Way, Arc<Graph>, Recorded)> {
         let (way, recording) = match &built.ways[..] {
             [way] => (*way, recorded(built, *way, &limbwise_cpu::footprint())?),
             _ => {
-                let dev = self.host.open_cpu()?.into();
-                let planned = planned(built, &calibrated(&dev, degrees::<S>(built.params()))?, None)?;
+                let planned = planned(built, &calibrated(dev, degrees::<S>(built.params()))?, None)?;
                 (planned.way, planned.recording)
             }
         };
-        if let Some(target) = target {
-            target.write(&write_graph(Vec::new(), &recording.graph)?)?;
-        }
         let tfhe = S::tfhe(built.params());
         let keys = planned_keys(S::rlwe(built.params()), &recording.keys);
         let own = tfhe.map_or(0, limbwise::tfhe::TfheParams::server_key_bytes);
@@ -138,8 +145,6 @@ impl Record {
             keys,
             bootstrappings: tfhe.map(|_| recording.rotations),
         };
-        let listed = if self.keys { text::record::keys(&done) } else { String::new() };
-        Output::plain(self.json).report(&done, &(text::record::render(&done) + &listed))?;
-        Ok(way)
+        Ok((way, recording.graph, done))
     }
 }

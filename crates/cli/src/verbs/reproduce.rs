@@ -1,7 +1,7 @@
 //! `limbwise reproduce`: what a paper says beside what the models say.
 
 use crate::{
-    files::Target,
+    files::{Target, apart},
     host::HostArgs,
     output::OutputArgs,
     specs::{assignment, changed},
@@ -75,6 +75,7 @@ enum System {
 impl Reproduce {
     pub(super) fn execute(&self) -> anyhow::Result<()> {
         let output = self.output.open()?;
+        apart(&[("--out", self.output.path()), ("--html", self.html.as_deref())])?;
         let html = self.html.as_deref().map(Target::new).transpose()?;
         let machines =
             |names: &[&str]| changed(&names.iter().map(|&name| name.into()).collect::<Vec<_>>(), &self.changes);

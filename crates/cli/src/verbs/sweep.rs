@@ -2,7 +2,7 @@
 
 use crate::{
     failure::Mistake,
-    files::Target,
+    files::{Target, apart},
     output::{JsonArgs, print},
     progress::Points,
     specs::{assignment, changed},
@@ -157,6 +157,8 @@ impl Sweep {
         if self.serve {
             return self.serve(&engine, &grid);
         }
+        let outputs = [("--out", &self.out), ("--csv", &self.csv), ("--html", &self.html)];
+        apart(&outputs.map(|(option, path)| (option, path.as_deref())))?;
         let csv = self.csv.as_deref().map(Target::new).transpose()?;
         let html = self.html.as_deref().map(Target::new).transpose()?;
         let fields = grid.axes().map(|axis| axis.name.clone()).collect();

@@ -3,7 +3,7 @@
 use crate::{
     dividing::divisible,
     failure::Mistake,
-    files::Target,
+    files::{Target, apart},
     host::{CalibrationArgs, HostArgs},
     output::OutputArgs,
     progress::note,
@@ -112,6 +112,9 @@ const THIS_GPU: &str = "cuda";
 const NOTHING: &str = "nothing to time: name a workload (limbwise list), or a recorded program with --graph FILE";
 /// Error text if both are given.
 const TWO: &str = "--graph and a workload are two programs: give one of them";
+/// Error text if a part is asked for where nothing is divided.
+const NO_PARTS: &str = "--part: the rows of a part on the machine cluster, for a workload that can be divided; choose \
+    --machine cluster, or leave it out";
 /// Most events in a trace, because viewers get slow above it.
 const MOST_EVENTS: usize = 300_000;
 
@@ -146,8 +149,8 @@ type Machines = (Vec<Spec>, Vec<String>, Vec<(Spec, usize)>);
 impl Time {
     pub(super) fn execute(&self) -> anyhow::Result<()> {
         let output = self.output.open()?;
+        let dev = self.host.open_cpu_for("time")?.into();
         self.calibration.apply();
-        let dev = self.host.open_cpu()?.into();
         let (mut specs, names, clusters) = self.machines()?;
         let traces = self.traces(&names)?;
         let html = self.html.as_deref().map(Target::new).transpose()?;
@@ -275,6 +278,9 @@ impl Time {
                 }
             }
         }
+        if self.part.is_some() && clusters.is_empty() {
+            return Err(Mistake(NO_PARTS.into()).into());
+        }
         if !clusters.is_empty() && (self.trace.is_some() || self.html.is_some()) {
             let text =
                 "--trace, --html: a batch on a cluster has no timeline of its own; ask them of its node's machine";
@@ -334,11 +340,15 @@ impl Time {
 
     /// The trace files: one per machine, or none.
     fn traces(&self, names: &[String]) -> anyhow::Result<Vec<Target>> {
-        let Some(path) = &self.trace else { return Ok(Vec::new()) };
-        match names {
-            [_] => Ok(vec![Target::new(path)?]),
-            several => several.iter().map(|name| Target::new(&with_name(path, name))).collect(),
-        }
+        let paths: Vec<PathBuf> = match (&self.trace, names) {
+            (None, _) => Vec::new(),
+            (Some(path), [_]) => vec![path.clone()],
+            (Some(path), several) => several.iter().map(|name| with_name(path, name)).collect(),
+        };
+        let mut outputs = vec![("--out", self.output.path()), ("--html", self.html.as_deref())];
+        outputs.extend(paths.iter().map(|path| ("--trace", Some(path.as_path()))));
+        apart(&outputs)?;
+        paths.iter().map(|path| Target::new(path)).collect()
     }
 }
 

@@ -181,3 +181,62 @@ fn a_folder_or_device_is_no_place_for_a_report() {
     let text = refused(&folder, &["time", "logreg", "--machine", "ark", "--trace", "absent/t.json"]);
     assert!(text.contains("absent/t.json: cannot write"), "{text}");
 }
+
+/// Each output has a file of its own, or nothing is written.
+#[test]
+fn outputs_do_not_overwrite_each_other() {
+    let folder = with_bad_files("outputs");
+    let both = "would both be written there: give each a file of its own";
+    for arguments in [
+        &["time", "ntt", "--machine", "ark", "--html", "same", "--out", "./same"][..],
+        &["time", "ntt", "--machine", "ark", "--trace", "same", "--out", "same"],
+        &["time", "ntt", "--machine", "ark,f1-scaled,ark", "--trace", "u.json"],
+        &["sweep", "--vary", "clusters=1,2", "--html", "a", "--csv", "a", "logreg"],
+        &["plan", "logreg", "--html", "a", "--out", "a"],
+        &["record", "linear", "--out", "a.lw", "--operations", "a.lw"],
+        &["reproduce", "mad", "--html", "a", "--out", "a"],
+    ] {
+        let text = refused(&folder, arguments);
+        assert!(text.contains(both), "{text}");
+    }
+    // What is refused late has printed nothing either.
+    let text = refused(&folder, &["record", "bootstrap", "--operations", "b.csv"]);
+    assert!(text.contains("HERACLES"), "{text}");
+}
+
+/// Options that would do nothing are refused.
+#[test]
+fn options_without_effect_are_refused() {
+    let folder = Folder::new("effect");
+    for (arguments, wanted) in [
+        (&["time", "ntt", "--machine", "ark", "--device", "abacus"][..], "there is no device \"abacus\""),
+        (&["time", "ntt", "--machine", "ark", "--device", "upmem"], "\"limbwise time\" computes on no device"),
+        (&["record", "linear", "--device", "abacus"], "there is no device \"abacus\""),
+        (&["record", "linear", "--device", "upmem"], "\"limbwise record\" computes on no device"),
+        (&["time", "ntt", "--machine", "ark", "--part", "2"], "--part: the rows of a part on the machine cluster"),
+    ] {
+        let text = refused(&folder, arguments);
+        assert!(text.contains(wanted), "{text}");
+    }
+}
+
+/// A file that is no recorded program is told what one is.
+#[test]
+fn files_of_another_kind_are_told_apart() {
+    let folder = Folder::new("kinds");
+    let trace = "instruction,scheme\nadd,CKKS,16384,3,c-2-2,a-2-2,b-2-2\n";
+    folder.write("trace.txt", trace);
+    folder.write("layer.fhetch", "# FHETCH\n");
+    folder.write("one.csv", "instruction,scheme\nadd,CKKS,16384,3,c-2-2,a-2-2\n");
+    folder.write("list.jsonl", "{\"format\":\"limbwise-operations\",\"version\":1}\n");
+    let of = |name: &str| refused(&folder, &["time", "--graph", name, "--machine", "ark"]);
+    for name in ["trace.txt", "layer.fhetch"] {
+        assert!(of(name).contains("whose name ends in .csv or .bin; traces of FHETCH are written and not read"));
+    }
+    assert!(of("list.jsonl").contains("write its graph: \"limbwise record --out program.lw\""));
+    let text = of("one.csv");
+    assert!(text.contains("line 2: add has a result and 2 operands, got a result and 1"), "{text}");
+    folder.write("TRACE.CSV", trace);
+    let timed = folder.run(&["time", "--graph", "TRACE.CSV", "--machine", "ark"]);
+    assert!(timed.status.success(), "{}", String::from_utf8_lossy(&timed.stderr));
+}

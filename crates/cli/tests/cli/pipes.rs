@@ -21,8 +21,10 @@ fn a_fault_of_the_system_is_not_the_users() {
     let Ok(full) = std::fs::File::options().write(true).open("/dev/full") else {
         return eprintln!("SKIPPED: this system has no /dev/full");
     };
-    let output = Folder::new("full").command(&["list"]).stdout(full).output().unwrap();
-    assert_eq!(output.status.code(), Some(1), "{}", String::from_utf8_lossy(&output.stderr));
+    for arguments in [&["list"][..], &["--help"], &["time", "--help"], &["--version"]] {
+        let output = Folder::new("full").command(arguments).stdout(full.try_clone().unwrap()).output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    }
 }
 
 #[test]

@@ -10,7 +10,7 @@ use crate::{
     error::MachineError,
     phases::Phases,
     program::{Order, Pool, Stage},
-    report::{Report, as_f64},
+    report::{RegionTime, Report, as_f64},
     scheduler::Schedule,
     scratchpad::OffChip,
     spec::{Assumed, Spec},
@@ -19,7 +19,7 @@ use crate::{
 use limbwise_graph::{Graph, NodeId, Op};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::{borrow::Cow, fmt};
+use std::{borrow::Cow, collections::BTreeMap, fmt};
 
 /// Results that are added in one task.
 const ARITY: u64 = 8;
@@ -145,14 +145,48 @@ impl fmt::Display for ClusterTime {
     }
 }
 
-/// Seconds from the start of a batch.
+/// What the time of a batch passes with.
+#[derive(Clone, Copy)]
+enum Step {
+    Keys,
+    Start,
+    Inputs,
+    Part,
+    Task,
+    Results,
+}
+
+/// Steps by their names in reports: on the link, on nodes, and parts, which have a critical path of their own.
+const LINK: [(Step, &str); 3] = [(Step::Keys, "keys"), (Step::Inputs, "inputs"), (Step::Results, "results")];
+const NODES: [(Step, &str); 2] = [(Step::Start, "start"), (Step::Task, "task")];
+
+/// A moment: seconds from the start of a batch, and what they passed with on the longest way to it.
+#[derive(Clone, Copy, Debug, Default)]
+struct Moment {
+    at: f64,
+    of: [f64; 6],
+}
+
+impl Moment {
+    fn after(mut self, step: Step, seconds: f64) -> Self {
+        self.at += seconds;
+        self.of[step as usize] += seconds;
+        self
+    }
+
+    fn or_later(self, other: Self) -> Self {
+        if other.at > self.at { other } else { self }
+    }
+}
+
+/// Moments of a batch.
 struct Followed {
     /// The first node has its keys and has started.
     first: f64,
     /// All nodes have.
     all: f64,
     /// The last result is there.
-    end: f64,
+    end: Moment,
 }
 
 /// The model.
@@ -221,11 +255,11 @@ impl Cluster {
             node: self.machine().into(),
             parts: batch.parts,
             part,
-            seconds: end,
+            seconds: end.at,
             seconds_start: all,
             seconds_part: batch.part_seconds,
-            seconds_one_node: one.end,
-            speed_up: (one.end - one.first) / (end - first),
+            seconds_one_node: one.end.at,
+            speed_up: (one.end.at - one.first) / (end.at - first),
             key_copies: nodes,
             key_bytes: if copied { nodes.saturating_mul(batch.key_bytes) } else { 0 },
             input_bytes: batch.parts.saturating_mul(batch.input_bytes),
@@ -238,51 +272,70 @@ impl Cluster {
     fn followed(&self, batch: &Batch, nodes: u64) -> Followed {
         let numbers = &self.numbers;
         let (start, task) = (numbers.assumed.start_seconds.value, numbers.assumed.task_seconds.value);
-        let mut link = 0.0;
+        let mut link = Moment::default();
         // Of each node: when it is free, and when each of the parts that it has is over.
-        let mut free: Vec<f64> = Vec::new();
+        let mut free: Vec<Moment> = Vec::new();
         for _ in 0..nodes {
             if numbers.nodes.keys == Keys::Copied {
-                link += self.moved(batch.key_bytes);
+                link = link.after(Step::Keys, self.moved(batch.key_bytes));
             }
-            free.push(link + start);
+            free.push(link.after(Step::Start, start));
         }
-        let [first, all] = [free.first(), free.last()].map(|at| at.copied().unwrap_or(0.0));
-        let mut asked: Vec<Vec<f64>> = free.iter().map(|&at| vec![at]).collect();
+        let [first, all] = [free.first(), free.last()].map(|at| at.copied().unwrap_or_default());
+        let mut asked: Vec<Vec<Moment>> = free.iter().map(|&at| vec![at]).collect();
         // Parts may be over before the last node is ready.
-        let mut end: f64 = first;
+        let mut end = first;
         for _ in 0..batch.parts {
-            let next = free.iter().enumerate().min_by(|a, b| a.1.total_cmp(b.1)).map_or(0, |(node, _)| node);
+            let next = free.iter().enumerate().min_by(|a, b| a.1.at.total_cmp(&b.1.at)).map_or(0, |(node, _)| node);
             // A part is sent when the one before the last is over.
             let over = &asked[next];
-            let sent = link.max(over[over.len().saturating_sub(DEPTH)]);
-            link = sent + self.moved(batch.input_bytes);
-            free[next] = free[next].max(link) + batch.part_seconds + task;
+            let sent = link.or_later(over[over.len().saturating_sub(DEPTH)]);
+            link = sent.after(Step::Inputs, self.moved(batch.input_bytes));
+            free[next] = free[next].or_later(link).after(Step::Part, batch.part_seconds).after(Step::Task, task);
             asked[next].push(free[next]);
-            end = end.max(free[next] + self.moved(batch.result_bytes));
+            end = end.or_later(free[next].after(Step::Results, self.moved(batch.result_bytes)));
         }
         // Sums are made while other parts are evaluated; those above the last part are left.
         if batch.summed_bytes > 0 {
             let mut level = batch.parts;
             while level > 1 {
                 let below = level.min(ARITY);
-                end += self.moved(below * batch.summed_bytes) + task + self.moved(batch.summed_bytes);
+                let moved = self.moved(below * batch.summed_bytes) + self.moved(batch.summed_bytes);
+                end = end.after(Step::Task, task).after(Step::Results, moved);
                 level = level.div_ceil(ARITY);
             }
         }
-        Followed { first, all, end }
+        Followed { first: first.at, all: all.at, end }
     }
 
     /// The report of a part on a node, with the whole batch.
     #[must_use]
     pub fn report_of(&self, graph: &Graph, schedule: &Schedule, batch: &Batch, part: u64) -> Report {
         let mut report = self.report(graph, schedule);
-        let time = self.batch(&Batch { part_seconds: report.seconds, ..*batch }, part);
+        let batch = Batch { part_seconds: report.seconds, ..*batch };
+        let time = self.batch(&batch, part);
+        self.lengthen(&mut report, &self.followed(&batch, self.nodes().min(batch.parts).max(1)).end);
         report.seconds = time.seconds;
-        report.notes =
-            vec![format!("a batch of {} parts of {part}; all else here is of one part on a node", time.parts)];
+        report.notes = vec![format!(
+            "a batch of {} parts of {part}; critical path and regions are of the batch, all else here is of one part on a node",
+            time.parts
+        )];
         report.cluster = Some(time);
         report
+    }
+
+    /// The critical path of a part becomes that of the batch: parts as many times as they stand on it, and what the link and
+    /// the nodes' starts take.
+    fn lengthen(&self, report: &mut Report, end: &Moment) {
+        let times = end.of[Step::Part as usize] / report.seconds.max(f64::MIN_POSITIVE);
+        report.critical_path.values_mut().flat_map(|kinds| kinds.values_mut()).for_each(|seconds| *seconds *= times);
+        report.regions.iter_mut().for_each(|region| region.seconds *= times);
+        for (unit, steps) in [("link", &LINK[..]), ("nodes", &NODES[..])] {
+            let kinds: BTreeMap<&'static str, f64> =
+                steps.iter().map(|&(step, name)| (name, end.of[step as usize])).filter(|(_, s)| *s > 0.0).collect();
+            report.regions.push(RegionTime { path: unit.into(), seconds: kinds.values().sum() });
+            report.critical_path.insert(unit.into(), kinds);
+        }
     }
 }
 
@@ -318,6 +371,10 @@ impl Machine for Cluster {
 
     fn pools(&self) -> Vec<Pool> {
         self.node.pools()
+    }
+
+    fn port(&self) -> Option<usize> {
+        self.node.port()
     }
 
     fn prepare<'g>(&self, graph: &'g Graph) -> Cow<'g, Graph> {

@@ -12,11 +12,12 @@ mod fields;
 mod memories;
 mod network;
 mod numbers;
+mod traffic;
 
 pub(crate) use fields::KINDS;
 
 use self::{
-    cost::{Each, streamed_bytes},
+    cost::Each,
     fields::PRIMITIVES,
     memories::{Memories, Program},
     numbers::{Conversion, Distribution, Limbs, Network, Numbers, Seeds, Transforms, Unit},
@@ -26,13 +27,13 @@ use crate::{
     error::MachineError,
     phases::Phases,
     program::{Order, Pool, Stage, TaskKind},
-    report::{Report, as_f64, input_reads},
+    report::{Report, as_f64},
     scheduler::Schedule,
     scratchpad::OffChip,
     spec::{Spec, interned},
     words::Words,
 };
-use limbwise_graph::{Entries, Graph, LimbOrder, NodeId, Op, Shape};
+use limbwise_graph::{Entries, Graph, LimbOrder, NodeId, Op, Role, Shape};
 use std::borrow::Cow;
 
 /// A file to edit: a machine with everything that one can have, and what each line is.
@@ -146,6 +147,14 @@ fn primitive(op: Op) -> Option<&'static str> {
     }
 }
 
+/// Whether ciphertexts come to a program in batches.
+fn has_batch(graph: &Graph) -> bool {
+    graph.ids().any(|id| {
+        let node = graph.node(id);
+        node.op().is_input() && node.role() == Role::Ciphertext && graph.shape(id).batch > 1
+    })
+}
+
 impl Machine for Composed {
     fn spec(&self) -> &Spec {
         &self.spec
@@ -180,6 +189,10 @@ impl Machine for Composed {
         self.memories.pools.clone()
     }
 
+    fn port(&self) -> Option<usize> {
+        self.memories.port()
+    }
+
     fn words(&self) -> Words {
         Words { bits: self.numbers.chip.word_bits, wide: self.numbers.policy.words }
     }
@@ -203,15 +216,15 @@ impl Machine for Composed {
             Limbs::Fused => LimbOrder::Fused,
             Limbs::Reordered => LimbOrder::Reordered,
         };
-        // Boards share out the entries of a batch, so an entry must not be a node of its own; one board takes them one by one,
-        // because a whole batch does not fit on its chip.
-        let entries = if self.numbers.chip.boards == 1 { Entries::Apart } else { Entries::Together };
+        // Boards share out the ciphertexts of a batch, so an entry must not be a node of its own; one board takes entries one
+        // by one, because a whole batch does not fit on its chip. What is one ciphertext stands on the first board (ADR 79).
+        let entries = if self.numbers.chip.boards > 1 && has_batch(graph) { Entries::Together } else { Entries::Apart };
         Cow::Owned(graph.limb_by_limb(order, entries))
     }
 
     fn off_chip(&self, graph: &Graph) -> Option<OffChip> {
         let outside = self.memories.outside?;
-        let boards = self.numbers.chip.boards;
+        let boards = self.boards_of(graph);
         let twiddles = if self.numbers.policy.makes_twiddles { 0 } else { self.twiddle_bytes(graph) };
         Some(OffChip {
             unit: self.off_chip_unit(),
@@ -270,20 +283,11 @@ impl Machine for Composed {
     fn report(&self, graph: &Graph, schedule: &Schedule) -> Report {
         let mut report = Report::of(self, graph, schedule);
         report.cycles = Some(schedule.ticks());
-        let streamed: u64 = graph.ids().map(|id| streamed_bytes(graph, self.words(), id)).sum();
-        if let Some(outside) = self.memories.outside.filter(|_| streamed > 0) {
-            *report.bytes.entry(outside.name.into()).or_default().entry("evaluation_key".into()).or_default() +=
-                streamed;
-        }
-        if let Some(outermost) = self.memories.outermost {
-            report.bytes.insert(outermost.into(), input_reads(graph));
-        }
-        for (pool, drawn) in schedule.program.pools.iter().zip(schedule.drawn_bytes()) {
-            report.utilization.insert(pool.name.into(), memories::share(drawn, pool, schedule.ticks()));
-        }
+        self.add_traffic(&mut report, graph, schedule);
         self.add_energy(&mut report);
         if let Some(host) = &self.numbers.host {
-            report.note_host(schedule, host.bandwidth_gb_s);
+            let moved = self.memories.off_chip_name().and_then(|name| report.bytes.get(name)).cloned();
+            report.note_host(&moved.unwrap_or_default(), host.bandwidth_gb_s);
         }
         report
     }

@@ -85,9 +85,11 @@ impl Flexmem {
             }
         }
         // Shapes are chosen one operation at a time, and one shape for all may still be better.
-        if let Some((_, _, distribution)) = best.as_ref().filter(|(_, totals, _)| totals.placed > 0) {
+        if let Some((_, _, distribution)) = best.as_ref().filter(|_| self.numbers.chooses_shapes()) {
             let distribution = *distribution;
-            self.better(graph, Distribution { shapes: Shapes::Widest, ..distribution }, &mut best)?;
+            for shape in self.numbers.all_shapes() {
+                self.better(graph, Distribution { shapes: Shapes::One(shape), ..distribution }, &mut best)?;
+            }
         }
         let (schedule, totals, _) = best.expect("there is a distribution");
         let known = (graph.nodes().len(), schedule.ticks(), totals.clone());

@@ -108,7 +108,8 @@ pub trait Machine {
             None => Ok(()),
             Some(id) => {
                 let (machine, op) = (self.spec().name().into(), graph.node(id).op());
-                Err(MachineError::NoUnit { machine, op: op.name(), node: id.0, why: self.lacks(op) })
+                let next = if op.is_tfhe() { TFHE_ELSEWHERE } else { CKKS_ELSEWHERE };
+                Err(MachineError::NoUnit { machine, op: op.name(), node: id.0, why: self.lacks(op), next })
             }
         }
     }
@@ -121,6 +122,11 @@ pub trait Machine {
     /// Bandwidths that several units share, at most [`POOLS`](crate::program::POOLS); a [`Stage`] draws from them.
     fn pools(&self) -> Vec<Pool> {
         Vec::new()
+    }
+
+    /// The bandwidth among [`Self::pools`] that loads and stores pass as well.
+    fn port(&self) -> Option<usize> {
+        None
     }
 
     /// A program in the form in which the machine takes it, which is what is scheduled, checked and reported: as it is, or
@@ -202,15 +208,28 @@ pub trait Machine {
     /// As [`Self::accept`], and [`MachineError::NoRoom`] where an operation wants more on-chip memory than there is.
     fn schedule(&self, graph: &Graph) -> Result<Schedule, MachineError> {
         self.accept(graph)?;
-        let work = Work::new(graph, self);
+        let mut work = Work::new(graph, self);
         let first = scheduler::run(lower(&work, work.nodes())?);
-        if self.off_chip(graph).is_none() || self.order() == Order::InOrder {
-            return Ok(first);
+        let (mut order, mut best) = (None, first);
+        if self.off_chip(graph).is_some() && self.order() == Order::List {
+            let as_started = started(graph, &best);
+            let second = scheduler::run(lower(&work, &as_started)?);
+            if second.ticks() < best.ticks() {
+                (order, best) = (Some(as_started), second);
+            }
         }
-        let second = scheduler::run(lower(&work, &started(graph, &first))?);
-        Ok(if second.ticks() < first.ticks() { second } else { first })
+        // What is loaded and stored takes its part of the port, in proportion to its bytes (ADR 47).
+        let Some((port, bytes)) = self.port().and_then(|port| Some((port, best.through(port)?))) else {
+            return Ok(best);
+        };
+        work.set_aside(port, bytes);
+        Ok(scheduler::run(lower(&work, order.as_deref().unwrap_or_else(|| work.nodes()))?))
     }
 }
+
+/// What to do where a machine has no unit for an operation of TFHE, or of another scheme.
+const TFHE_ELSEWHERE: &str = "choose a machine that runs TFHE, as cpu, or counts";
+const CKKS_ELSEWHERE: &str = "name it among what a unit \"does\", or choose another machine, as ark or cpu";
 
 /// Why a machine for polynomials modulo many primes has no unit for an operation of TFHE.
 fn not_made_for(op: Op) -> &'static str {

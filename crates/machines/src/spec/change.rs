@@ -72,6 +72,9 @@ impl Spec {
     pub(super) fn assign(&mut self, path: &str, value: Value, source: String) -> Result<(), MachineError> {
         let kinds = machine::kinds(&self.model);
         let Some(old) = self.kind_of(path) else {
+            if let Some(field) = path.strip_suffix(".value").filter(|field| self.kind_of(field).is_some()) {
+                return Err(self.wrong(field, "a \"reason\" beside the \"value\"", "none"));
+            }
             let known = leaves(&self.fields);
             let own = known.iter().map(|(p, _)| p).chain(self.short_names.keys()).map(String::as_str);
             let possible: Vec<String> = kinds.into_iter().flat_map(|kinds| (kinds.paths)(path)).collect();
@@ -92,9 +95,11 @@ impl Spec {
         let value = match (old, value) {
             (old, Value::Table(mut new)) if old.is_table() || free => {
                 let reason = new.get("reason").and_then(Value::as_str).is_some_and(|r| !r.trim().is_empty());
-                let Some(number) = new.remove("value").filter(|_| reason && new.len() == 1) else {
-                    return Err(self.wrong(path, "a table of \"value\" and \"reason\"", Value::Table(new)));
-                };
+                let wanted = "a table of \"value\" and \"reason\"";
+                if !reason || new.len() != 2 || !new.contains_key("value") {
+                    return Err(self.wrong(path, wanted, Value::Table(new)));
+                }
+                let number = new.remove("value").unwrap_or(Value::from(0));
                 let old = old.get("value").unwrap_or(&old);
                 let like = field::like(old, number);
                 new.insert("value".into(), like.map_err(|got| self.wrong(path, field::kind(old), got))?);

@@ -43,6 +43,26 @@ fn keys_go_to_one_node_after_the_other() {
     assert_eq!(shared.key_bytes, 0);
 }
 
+/// Keys, starts, inputs and results stand on the critical path of a batch beside its parts: all is told.
+#[test]
+fn the_critical_path_of_a_batch_adds_up() {
+    let graph = crate::programs::rotations(2);
+    for (nodes, parts) in [(1, 4), (2, 5), (3, 3)] {
+        let cluster = cluster(nodes, &[]);
+        let schedule = cluster.schedule(&graph).unwrap();
+        let report = cluster.report_of(&graph, &schedule, &Batch { summed_bytes: GB / 4, ..batch(parts) }, 2);
+        let path: f64 = report.critical_path.values().flat_map(|kinds| kinds.values()).sum();
+        near(path, report.seconds);
+        let link = &report.critical_path["link"];
+        assert!(link["keys"] > 0.0 && link["inputs"] > 0.0 && link["results"] > 0.0, "{link:?}");
+        // The link has the keys of a second node to carry while the first one starts.
+        assert_eq!(report.critical_path["nodes"].contains_key("start"), nodes == 1);
+        let outer = |path: &str| !path.contains('/');
+        let regions: f64 = report.regions.iter().filter(|r| outer(&r.path)).map(|r| r.seconds).sum();
+        near(regions, report.seconds);
+    }
+}
+
 #[test]
 fn inputs_come_while_a_part_is_evaluated() {
     // One node: 3 s of keys and 2 of its start; the first inputs come when it is ready.

@@ -4,21 +4,7 @@ use crate::programs;
 use limbwise_machines::{Schedule, Spec, check::check, machine, new_machine, time};
 
 /// A machine of two kinds of units and one memory.
-const SMALL: &str = "model = \"composed\"
-[chip]
-clock_mhz = 1000
-word_bits = 64
-[unit.ntt]
-does = [\"ntt\", \"intt\"]
-words_per_cycle = 256
-[unit.rest]
-does = [\"convert\", \"add\", \"multiply\", \"automorphism\"]
-words_per_cycle = 512
-[memory.hbm]
-kind = \"off-chip\"
-feeds = \"units\"
-bandwidth_gb_s = 1000
-";
+pub(crate) const SMALL: &str = include_str!("small.toml");
 
 fn of(text: &str) -> Spec {
     Spec::from_toml(text, "mine.toml").unwrap()
@@ -138,6 +124,7 @@ fn the_new_file_is_complete() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a table")]
 fn what_is_wrong_in_a_file_is_named() {
     let cases = [
         (
@@ -179,8 +166,19 @@ fn what_is_wrong_in_a_file_is_named() {
         (
             "clock_mhz = 1000",
             "clock_mhz = { value = 1000, reason = \"\" }",
-            "a table of \"value\" and \"reason\" is wanted",
+            "a table of \"value\" and \"reason\" is wanted, got { reason = \"\", value = 1000 }",
         ),
+        (
+            "word_bits = 64",
+            "word_bits = 64\nclusters = { value = 8 }",
+            "field \"chip.clusters\": a \"reason\" beside the \"value\" is wanted, got none",
+        ),
+        (
+            "model = \"composed\"",
+            "model = \"composed\"\nname = \"\"",
+            "field \"name\": a name of one line is wanted, got \"\"",
+        ),
+        ("model = \"composed\"", "model = \"composed\"\nname = \"a\\nb\"", "field \"name\": a name of one line"),
         ("clock_mhz = 1000", "clock_mhz = inf", "field \"chip.clock_mhz\""),
         ("clock_mhz = 1000", "clock_mhz 1000", "TOML parse error at line 3"),
         ("[memory.hbm]", "[memory.ntt]", "one unit, memory or network of a name is wanted, got two"),
@@ -212,7 +210,7 @@ fn what_does_not_go_together_is_named() {
     let refused = time(&programs::rotations(1), &without).unwrap_err().to_string();
     assert!(
         refused.contains("has no unit for automorphism")
-            && refused.contains("no unit of its file does \"automorphism\""),
+            && refused.contains("no unit of its file does \"automorphism\"; name it among what a unit \"does\""),
         "{refused}"
     );
 }

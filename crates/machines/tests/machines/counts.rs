@@ -12,7 +12,7 @@ const ENTRIES: u64 = 2;
 const N: u64 = 1 << 10;
 
 /// Three steps of two digits for two entries at N = 2^10, after a switch from 8 words of two digits to 3.
-fn rotation(prime_bits: u32) -> Graph {
+pub(crate) fn rotation(prime_bits: u32) -> Graph {
     let dev = Recorder::new(Null::default());
     let primes = ntt_primes_below(10, prime_bits, 1, &[]).unwrap();
     let ring = dev.ring(&RingSpec { log_n: 10, primes }).unwrap();

@@ -132,6 +132,17 @@ fn batch(entries: usize) -> Graph {
     graph
 }
 
+/// A ciphertext that becomes a batch of eight, which is added up.
+fn hoisted() -> Graph {
+    let (dev, ring) = open(16, 8);
+    let x = dev.upload(&Shape::eval(&ring, ring.full()), Role::Ciphertext, &|_, _| unreachable!());
+    let batch = (0..4).fold(dev.stack(&[&x; 8]), |x, _| dev.ntt(dev.intt(x)));
+    let sum = (1..8).fold(dev.copy(&dev.split(&batch, 0, 1)), |sum, i| dev.add(&sum, &dev.split(&batch, i, i + 1)));
+    let graph = dev.graph();
+    drop(sum);
+    graph
+}
+
 #[test]
 fn boards_share_out_a_batch_and_send_what_others_read() {
     let (one, eight) = (on(&batch(8), &[]), on(&batch(8), &[("fpgas", "8")]));
@@ -142,6 +153,9 @@ fn boards_share_out_a_batch_and_send_what_others_read() {
     let bytes = 7.0 * 8.0 * f64::from(54 << 13);
     let busy = eight.utilization["ethernet"] * eight.seconds * 12.5e9;
     assert!((busy / bytes - 1.0).abs() < 1e-3, "{busy} for {bytes}");
+    // Rotations that share a decomposition are a batch inside, of one ciphertext.
+    let hoisted = |fpgas| on(&hoisted(), &[("fpgas", fpgas), ("on_chip_mb", "400")]).seconds;
+    assert_eq!(hoisted("1"), hoisted("2"), "a batch that a ciphertext makes of itself stays with it");
     let alone = |fpgas| on(&rotations(1), &[("fpgas", fpgas), ("on_chip_mb", "400")]).seconds;
     assert_eq!(alone("1"), alone("8"), "what is one ciphertext stays on a board");
 }

@@ -15,6 +15,7 @@ mod counts;
 mod cpu;
 mod cuda;
 mod fab;
+mod memory;
 mod mutations;
 mod offload;
 mod probes;

@@ -309,3 +309,16 @@ fn the_model_takes_what_the_interpreter_counts() {
         );
     }
 }
+
+/// Memory that is left is no more than there is, buffers fit, and work draws no less than idleness.
+#[test]
+fn numbers_of_a_dpu_go_together() {
+    let refused = |changes: &[(&str, &str)]| {
+        let spec = Spec::load("upmem").unwrap().with_overrides(changes);
+        spec.and_then(|spec| limbwise_machines::machine::open(&spec).map(drop)).unwrap_err().to_string()
+    };
+    assert!(refused(&[("dpu.mram_usable_mb", "65")]).contains("at most dpu.mram_mb = 64 is wanted, got 65"));
+    assert!(refused(&[("dpu.v1b.wram_bytes", "16384")]).contains("field \"dma.most_bytes\": at most 1024 bytes"));
+    assert!(refused(&[("power.busy_w", "100")]).contains("at least power.idle_w = 311 is wanted, got 100"));
+    assert!(refused(&[("dpu.v1b.instructions", "4096")]).contains("has no field"));
+}

@@ -316,7 +316,9 @@ fn line(number: usize, text: &str, common: &mut Common) -> Result<Line, TraceErr
     same("number of primes", *common.primes.get_or_insert(count) == count)?;
     let (instruction, inputs) = named(name, scheme).map_err(wrong)?;
     if arguments.len() <= inputs {
-        return Err(wrong(format!("{name} has a result and {inputs} operands, got {}", arguments.len())));
+        let got = arguments.len().checked_sub(1).map_or("neither".into(), |count| format!("a result and {count}"));
+        let operands = if inputs == 1 { "operand" } else { "operands" };
+        return Err(wrong(format!("{name} has a result and {inputs} {operands}, got {got}")));
     }
     let (operands, numbers) = arguments.split_at(inputs + 1);
     let mut operands = operands.iter().map(|text| operand(text).map_err(wrong)).collect::<Result<Vec<_>, _>>()?;

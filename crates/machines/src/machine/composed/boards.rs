@@ -10,6 +10,17 @@ use crate::{
 use limbwise_graph::{Basis, Graph, NodeId, Op};
 
 impl Composed {
+    /// Boards that have a part in a program: no more than a batch has entries.
+    pub(super) fn boards_of(&self, graph: &Graph) -> u64 {
+        let boards = self.numbers.chip.boards;
+        if boards == 1 {
+            return 1;
+        }
+        let is_work = |id: &NodeId| !graph.node(*id).op().is_input() && !graph.node(*id).op().is_view();
+        let most = graph.ids().filter(is_work).map(|id| graph.shape(id).batch as u64).max();
+        most.unwrap_or(1).clamp(1, boards)
+    }
+
     /// Entries of a batch that a board takes. The first board takes the most, so the program takes as long as it.
     pub(super) fn rounds(&self, batch: u64) -> u64 {
         batch.div_ceil(self.numbers.chip.boards)

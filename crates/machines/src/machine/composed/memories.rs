@@ -93,6 +93,8 @@ pub(super) struct Memories {
     pub(super) pools: Vec<Pool>,
     /// Off the chip.
     pub(super) outside: Option<Outside>,
+    /// Whether the only memory is off the chip and feeds units.
+    is_direct: bool,
     /// Name of the outermost memory that operands come from.
     pub(super) outermost: Option<&'static str>,
     /// The field with the capacity of the outermost memory on the chip.
@@ -120,6 +122,7 @@ impl Memories {
             levels: Vec::new(),
             pools: Vec::new(),
             outside: None,
+            is_direct: on.is_empty() && !off.is_empty(),
             outermost: on.last().or(off.last()).map(|name| interned(name)),
             capacity_field: interned(&format!("memory.{}.capacity_mb", on.last().unwrap_or(&"NAME"))),
             capacity: 0,
@@ -136,15 +139,15 @@ impl Memories {
                 Some(outer) => numbers.bandwidth_gb_s(spec, outer)?,
                 None => None,
             };
-            // What comes from outside takes half of the port that it comes through at most.
-            let gb_s = port.map_or(gb_s, |port| gb_s.min(port / 2.0));
+            // What comes from outside comes through the port, and so no faster than it.
+            let gb_s = port.map_or(gb_s, |port| gb_s.min(port));
             if direct.is_none() {
                 let stream = stream(spec, numbers, name, gb_s)?;
                 memories.outside = Some(Outside { name: interned(name), stream });
             }
         }
         for &name in on.iter().chain(direct).rev() {
-            memories.add(spec, numbers, name, direct.is_none() && Some(&name) == on.last())?;
+            memories.add(spec, numbers, name)?;
         }
         memories.levels.reverse();
         let mut room = 0;
@@ -164,13 +167,11 @@ impl Memories {
         Ok(memories)
     }
 
-    /// Adds a memory and its bandwidth. The share of off-chip data in the port of the outermost is set apart: otherwise a
-    /// stage at the port's full rate would wait for the end of all loads (ADR 47).
-    fn add(&mut self, spec: &Spec, numbers: &Numbers, name: &str, outermost: bool) -> Result<(), MachineError> {
+    /// Adds a memory and its bandwidth.
+    fn add(&mut self, spec: &Spec, numbers: &Numbers, name: &str) -> Result<(), MachineError> {
         let gb_s = numbers.bandwidth_gb_s(spec, name)?;
-        let from_outside = self.outside.filter(|_| outermost).map_or(0.0, |o| o.stream.bytes_per_tick());
         let pool = gb_s.map(|gb_s| {
-            let per_tick = ticks(numbers.per_cycle(gb_s) - from_outside).max(1);
+            let per_tick = ticks(numbers.per_cycle(gb_s)).max(1);
             self.pools.push(Pool { name: interned(name), per_tick });
             self.pools.len() - 1
         });
@@ -196,6 +197,21 @@ impl Memories {
             return Err(spec.wrong("memory.*.results_mb", wanted, self.results));
         }
         Ok(())
+    }
+
+    /// The pool of the outermost memory on the chip, where a memory off it feeds that one: its port.
+    pub(super) fn port(&self) -> Option<usize> {
+        self.outside.and(self.levels.last()).and_then(|level| level.pool)
+    }
+
+    /// The pool of a memory off the chip that feeds units.
+    pub(super) fn direct(&self) -> Option<usize> {
+        self.levels.first().filter(|_| self.is_direct).and_then(|level| level.pool)
+    }
+
+    /// The name of the memory off the chip.
+    pub(super) fn off_chip_name(&self) -> Option<&'static str> {
+        self.outside.map(|outside| outside.name).or_else(|| self.direct().map(|at| self.pools[at].name))
     }
 
     /// Bytes that each pool passes when a node reads so much of a value that was made before it.

@@ -59,8 +59,8 @@ pub(super) struct Distribution {
 pub(super) enum Shapes {
     /// That of each operation.
     Each,
-    /// The widest, for all.
-    Widest,
+    /// One for all, or the widest that limbs of a ring have where that is narrower.
+    One(u64),
 }
 
 /// An operation in each shape that it can have.
@@ -200,8 +200,8 @@ impl<'a> Flow<'a> {
 
     /// Without remapping: for each ring the widest shape in which all limbs of its largest polynomial share a row.
     fn fix_shapes(&mut self) {
-        let widest = self.distribution.shapes == Shapes::Widest;
-        if self.numbers.poly_col().is_some() || (self.numbers.policy.remap == Switch::On && !widest) {
+        let remaps = self.numbers.policy.remap == Switch::On;
+        if self.numbers.poly_col().is_some() || (remaps && self.distribution.shapes == Shapes::Each) {
             return;
         }
         let mut most: HashMap<u64, u64> = HashMap::new();
@@ -209,8 +209,14 @@ impl<'a> Flow<'a> {
             let limbs = most.entry(self.reader.degree(id)).or_default();
             *limbs = (*limbs).max(self.reader.limbs(id));
         }
-        let alone = self.numbers.policy.remap == Switch::On;
-        let shape = |(n, limbs)| (n, self.costs.sharing(&self.numbers.tiling(n), if alone { 1 } else { limbs }));
+        let shape = |(n, limbs)| {
+            let tiling = self.numbers.tiling(n);
+            let one = match self.distribution.shapes {
+                Shapes::One(shape) if remaps => shape.min(self.costs.sharing(&tiling, 1)),
+                _ => self.costs.sharing(&tiling, limbs),
+            };
+            (n, one)
+        };
         self.fixed = most.into_iter().map(shape).collect();
     }
 

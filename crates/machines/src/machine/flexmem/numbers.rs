@@ -197,6 +197,17 @@ impl Numbers {
         self.policy.poly_col.parse().ok()
     }
 
+    /// Whether each operation may take the shape that is cheapest for it.
+    pub(super) fn chooses_shapes(&self) -> bool {
+        self.poly_col().is_none() && self.policy.remap == Switch::On
+    }
+
+    /// All shapes that a row has room for: powers of two from one column of each PE.
+    pub(super) fn all_shapes(&self) -> impl Iterator<Item = u64> + use<> {
+        let (pes, columns) = (self.chip.pes, self.columns());
+        (pes.ilog2()..=columns.ilog2()).map(|log| 1 << log)
+    }
+
     pub(super) fn word_bytes(&self) -> u64 {
         self.chip.word_bits / 8
     }

@@ -84,7 +84,7 @@ impl<'a> Reader<'a> {
     /// Bytes of one entry of a piece.
     pub(super) fn piece_bytes(&self, piece: &Piece) -> u64 {
         match self.graph.lwe_shape(piece.source) {
-            Some(shape) => shape.bytes() / (shape.batch as u64).max(1),
+            Some(shape) => self.words.lwe_bytes(self.graph, piece.source) / (shape.batch as u64).max(1),
             None => {
                 let shape: &Shape = self.graph.shape(piece.source);
                 self.words.bytes(shape, piece.basis) / (shape.batch as u64).max(1)
@@ -95,7 +95,7 @@ impl<'a> Reader<'a> {
     /// Bytes of a whole value.
     pub(super) fn value_bytes(&self, id: NodeId) -> u64 {
         match self.graph.lwe_shape(id) {
-            Some(shape) => shape.bytes(),
+            Some(_) => self.words.lwe_bytes(self.graph, id),
             None => self.words.bytes(self.graph.shape(id), self.graph.shape(id).basis),
         }
     }

@@ -36,8 +36,7 @@ pub(super) struct Dpu {
     version: Version,
     pub(super) tasklets: u64,
     pub(super) issue_every_cycles: u64,
-    #[serde(rename = "mram_mb")]
-    _mram_mb: u64,
+    mram_mb: u64,
     pub(super) mram_usable_mb: u64,
     v1a: Chip,
     v1b: Chip,
@@ -57,10 +56,7 @@ enum Version {
 pub(super) struct Chip {
     pub(super) core_mhz: f64,
     tasklets: u64,
-    #[serde(rename = "wram_bytes")]
-    _wram_bytes: u64,
-    #[serde(rename = "instructions")]
-    _instructions: u64,
+    wram_bytes: u64,
 }
 
 #[derive(Deserialize)]
@@ -203,10 +199,32 @@ impl Numbers {
             let wanted = format!("at most {most} tasklets, as this version of the DPU has");
             return Err(spec.wrong("dpu.tasklets", wanted, numbers.dpu.tasklets));
         }
+        numbers.go_together(spec)?;
         if !(1..=32).contains(&numbers.assumed.residue_bits.value) {
             return Err(spec.wrong("assumed.residue_bits", "1 to 32 bits", numbers.assumed.residue_bits.value));
         }
         Ok(numbers)
+    }
+
+    /// What is in memory must fit there, and work draws no less than idleness.
+    fn go_together(&self, spec: &Spec) -> Result<(), MachineError> {
+        let Dpu { mram_mb, mram_usable_mb, tasklets, .. } = self.dpu;
+        if mram_usable_mb > mram_mb {
+            let wanted = format!("at most dpu.mram_mb = {mram_mb}");
+            return Err(spec.wrong("dpu.mram_usable_mb", wanted, mram_usable_mb));
+        }
+        let wram = self.chip().wram_bytes;
+        if self.dma.most_bytes.saturating_mul(tasklets) > wram {
+            let most = wram / tasklets.max(1);
+            let wanted =
+                format!("at most {most} bytes: each of {tasklets} tasklets has as many in the WRAM of {wram} bytes");
+            return Err(spec.wrong("dma.most_bytes", wanted, self.dma.most_bytes));
+        }
+        if self.power.busy_w < self.power.idle_w {
+            let wanted = format!("at least power.idle_w = {}", self.power.idle_w);
+            return Err(spec.wrong("power.busy_w", wanted, self.power.busy_w));
+        }
+        Ok(())
     }
 
     /// The version in use.
@@ -227,7 +245,7 @@ impl Numbers {
 
     /// Watts that a DPU at work adds.
     pub(super) fn watts_per_dpu(&self) -> f64 {
-        (self.power.busy_w - self.power.idle_w).max(0.0) / as_f64(self.power.busy_dpus)
+        (self.power.busy_w - self.power.idle_w) / as_f64(self.power.busy_dpus)
     }
 
     /// Bytes of a residue in memory.
