@@ -18,7 +18,7 @@ NVRTC := $(PYTHON_ENV)/nvrtc
 FUZZ_SECONDS ?= 60
 BUILT := $(or $(CARGO_TARGET_DIR),target)/debug
 
-.PHONY: campaign campaign-long secrets supply reproducible demo test test-rust test-python test-sweep test-recipes test-plans test-all check check-code check-docs check-portable check-python docs python wheel fuzz bless bench
+.PHONY: campaign campaign-long secrets supply reproducible demo test test-rust test-python test-sweep test-sklearn test-recipes test-plans test-all check check-code check-docs check-portable check-python docs python wheel fuzz bless bench
 
 demo:        ## trains on real data, encrypted; then plans and times the same program
 	$(LIMBWISE) run logreg
@@ -59,6 +59,10 @@ test-sweep: python  ## searches and a local Ray cluster (pymoo and Ray from PyPI
 	$(PYTHON) -m pip install --quiet --disable-pip-version-check ".[search,ray]"
 	$(PYTHON) -m pytest python/tests/test_sweep.py python/tests/test_cluster.py
 
+test-sklearn: python  ## models of scikit-learn compared with themselves (scikit-learn from PyPI)
+	$(PYTHON) -m pip install --quiet --disable-pip-version-check "scikit-learn>=1.5"
+	$(PYTHON) -m pytest python/tests/test_sklearn.py python/tests/test_trees.py
+
 test-recipes:  ## type-checks a copy of the tree with a toy of every kind in it, added as docs/recipes says
 	python3 scripts/check_recipes.py --compile
 
@@ -66,7 +70,7 @@ test-plans:  ## every workload's predicted seconds, memory and precision beside 
 	cargo build --release -p limbwise-cli
 	python3 scripts/plan_check.py $${CARGO_TARGET_DIR:-target}/release/limbwise
 
-test-all: test-python test-sweep test-recipes test-plans  ## also the long tests, and the server's API fuzzed (schemathesis from PyPI)
+test-all: test-python test-sweep test-sklearn test-recipes test-plans  ## also the long tests, and the server's API fuzzed (schemathesis from PyPI)
 	cargo test --workspace -- --include-ignored
 	python3 scripts/fuzz_api.py $${CARGO_TARGET_DIR:-target}/debug/limbwise
 	python3 scripts/browse_pages.py $${CARGO_TARGET_DIR:-target}/debug/limbwise
