@@ -5,6 +5,8 @@
 //! back over the same link. Sums of parts are a tree over eight neighbors. All bytes share the driver's link; what nodes have
 //! in common otherwise (a memory bus, where they are one computer) is not modeled.
 
+mod moments;
+
 use super::Machine;
 use crate::{
     error::MachineError,
@@ -17,6 +19,7 @@ use crate::{
     words::Words,
 };
 use limbwise_graph::{Graph, NodeId, Op};
+use moments::{Followed, LINK, Moment, NODES, Step};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::{borrow::Cow, collections::BTreeMap, fmt};
@@ -143,50 +146,6 @@ impl fmt::Display for ClusterTime {
         writeln!(f, "  moved            {keys:.3} GB of keys, {inputs:.3} of inputs, {results:.3} of results")?;
         writeln!(f, "  keys             {key_copies} copies in memory, one a node")
     }
-}
-
-/// What the time of a batch passes with.
-#[derive(Clone, Copy)]
-enum Step {
-    Keys,
-    Start,
-    Inputs,
-    Part,
-    Task,
-    Results,
-}
-
-/// Steps by their names in reports: on the link, on nodes, and parts, which have a critical path of their own.
-const LINK: [(Step, &str); 3] = [(Step::Keys, "keys"), (Step::Inputs, "inputs"), (Step::Results, "results")];
-const NODES: [(Step, &str); 2] = [(Step::Start, "start"), (Step::Task, "task")];
-
-/// A moment: seconds from the start of a batch, and what they passed with on the longest way to it.
-#[derive(Clone, Copy, Debug, Default)]
-struct Moment {
-    at: f64,
-    of: [f64; 6],
-}
-
-impl Moment {
-    fn after(mut self, step: Step, seconds: f64) -> Self {
-        self.at += seconds;
-        self.of[step as usize] += seconds;
-        self
-    }
-
-    fn or_later(self, other: Self) -> Self {
-        if other.at > self.at { other } else { self }
-    }
-}
-
-/// Moments of a batch.
-struct Followed {
-    /// The first node has its keys and has started.
-    first: f64,
-    /// All nodes have.
-    all: f64,
-    /// The last result is there.
-    end: Moment,
 }
 
 /// The model.
