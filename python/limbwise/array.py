@@ -101,7 +101,10 @@ class EncryptedArray:
 
     @property
     def expected_bits(self) -> float:
-        """Expected mean precision: −log₂ of the mean absolute error."""
+        """Expected mean precision: −log₂ of the mean absolute error that encryption and evaluation make.
+
+        What a polynomial misses of its function (``error=`` of ``lw.sigmoid``, ``lw.exp`` and others) is not in it.
+        """
         return self._held.precision_bits
 
     def __len__(self) -> int:

@@ -210,7 +210,9 @@ def softmax(x: EncryptedArray, axis: int = -1, *, bound: float | None = None, er
     Args:
         x: encrypted, real, all values from −bound to bound.
         axis: along which the results add up to one.
-        bound: no value is larger; by default the bound that x has. It decides the levels: 4 takes about twenty.
+        bound: no value is larger; by default the bound that x has, at most 7. It decides the levels: 4 takes about twenty.
+            Where the program bootstraps, ``exp(2*bound)`` over the length of the axis must be among the values that the
+            preset bootstraps.
         error: the largest error of a result, as a part of the greatest.
     """
     x = _real(x, "softmax")

@@ -437,7 +437,7 @@ pub enum FunctionError {
         error: f64,
     },
     /// A bound that a function cannot work with.
-    #[error("{function}: values up to {bound:e}: give a bound above 0 and below {most:e}; subtract a mean before")]
+    #[error("{function}: values up to {bound:e}: give a bound above 0 and at most {most:e}; subtract a mean before")]
     Bound {
         /// Name of the function.
         function: &'static str,

@@ -10,8 +10,9 @@ use crate::{
 };
 use limbwise_device::Device;
 
-/// Bound of exponents: sums of `exp(x − bound)` lie in an interval whose ends have a quotient of `exp(2·bound)`.
-const MOST: f64 = 20.0;
+/// Bound of exponents: sums of `exp(x − bound)` lie in an interval whose ends have a quotient of `exp(2·bound)`, and an
+/// [`Inverse`] takes a quotient of about a million.
+const MOST: f64 = 7.0;
 
 /// `exp(x_i)/Σ_j exp(x_j)` along rows of values from −bound to bound.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,9 +38,9 @@ impl Softmax {
     /// The softmax of values from −bound to bound. `error` is the largest error of a result, as a part of the greatest.
     ///
     /// # Errors
-    /// [`FunctionError::Bound`] for a bound beyond 20; as [`Smooth::exp`] and [`Inverse::new`].
+    /// [`FunctionError::Bound`] for a bound beyond 7; as [`Smooth::exp`] and [`Inverse::new`].
     pub fn new(rows: &Rows, bound: f64, error: f64) -> Result<Self> {
-        if !(bound > 0.0 && bound < MOST) {
+        if !(bound > 0.0 && bound <= MOST) {
             return Err(FunctionError::Bound { function: "softmax", bound, most: MOST }.into());
         }
         // Relative to the smallest value that a sum can have.
