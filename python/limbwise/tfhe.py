@@ -412,7 +412,9 @@ class EncryptedIntegers:
 
     def _extreme(self, op: str, other: Any) -> EncryptedIntegers:
         if not isinstance(other, EncryptedIntegers) and _whole(other) is None:
-            raise DtypeError(f"{type(other).__name__} has no {op} with {self.dtype}: give encrypted values or an integer")
+            raise DtypeError(
+                f"{type(other).__name__} has no {op} with {self.dtype}: give encrypted values or an integer"
+            )
         return self._apply(op, other)
 
     def minimum(self, other: EncryptedIntegers | int) -> EncryptedIntegers:

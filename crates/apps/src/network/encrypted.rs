@@ -65,7 +65,7 @@ pub struct Planned {
     pub(super) options: Inference,
     pub(super) made: Arc<Made>,
     /// What the twin with polynomials says of some samples, where the weights are here.
-    twin: Option<Twin>,
+    twin: Option<Box<Twin>>,
 }
 
 impl Planned {
@@ -168,7 +168,7 @@ impl Planned {
     /// The same program with what its twin says.
     #[must_use]
     pub fn with_twin(self, twin: Twin) -> Self {
-        Self { twin: Some(twin), ..self }
+        Self { twin: Some(Box::new(twin)), ..self }
     }
 
     /// The polynomial in a function's place, for values of that number, as they are and not in units.
