@@ -79,6 +79,11 @@ impl Part {
         (0..lines.min(BLOCK)).step_by(step).map(move |first| Self { first, count: step, blocks })
     }
 
+    /// Whether it is of several blocks.
+    pub(crate) fn is_strip(self) -> bool {
+        self.blocks > 1
+    }
+
     /// The first of the lines.
     #[must_use]
     pub fn first(self) -> usize {

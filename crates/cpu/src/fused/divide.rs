@@ -1,11 +1,11 @@
 //! `mod_down` and `rescale`: the remainder of a limb is computed in the result's row, transformed there, and divided.
 
-use super::prepare::{Block, Extension, begin_transform};
+use super::prepare::Extension;
 use crate::{
     device::{Cpu, CpuPoly, HEAVY, new_lines},
     footprint::TOGETHER,
-    kernels::{convert::lift, limb::Ahead},
-    layout::{Line, clear_padding},
+    kernels::convert::lift,
+    layout::Line,
     pool::Row,
     ring::RingTables,
 };
@@ -23,7 +23,7 @@ impl Cpu {
         let groups = self.dropped_limbs(&tables, a, dropped).into_iter().map(|rows| (&*down.converter, rows)).collect();
         let remainders = self.prepare_sources(groups);
         self.divide_limbs(&tables, a, to, TOGETHER, |entry, limbs| {
-            remainders[entry].begin(&down, &tables, limbs.iter_mut().map(|(prime, out)| (*prime, &mut **out)));
+            remainders[entry].extend(&down, limbs.iter_mut().map(|(prime, out)| (*prime, &mut **out)));
         })
     }
 
@@ -38,7 +38,6 @@ impl Cpu {
         self.divide_limbs(&tables, a, to, 1, |entry, limbs| {
             for (target, out) in limbs {
                 lift(self.isa(), moduli[prime], moduli[*target], out, remainders[entry][0].lines());
-                begin_transform(tables.prime(*target), out);
             }
         })
     }
@@ -52,8 +51,7 @@ impl Cpu {
     }
 
     /// `(a − remainder)/(product of the dropped primes)`; the closure writes the remainders of some limbs of an entry,
-    /// given by their primes, with their transforms begun. A block is divided while what its transform wrote is in the L1
-    /// cache.
+    /// given by their primes, in coefficient form. A limb is divided while what its transform wrote is in the L2 cache.
     fn divide_limbs(
         &self,
         tables: &RingTables,
@@ -73,14 +71,9 @@ impl Cpu {
         self.each(work, items, |_, (entry, mut limbs)| {
             remainders(entry, &mut limbs);
             for (prime, out) in limbs {
-                let (kernels, limb) = (tables.prime(prime), a.limb(entry, prime));
-                let inverse = inverses[to.position(prime).expect("limbs of the result")];
-                for Block { number, lines } in Block::all(out.len()) {
-                    let out = &mut out[lines.clone()];
-                    kernels.ntt_block(out, number, &mut Ahead::nothing());
-                    kernels.divide(out, &limb[lines], inverse);
-                }
-                clear_padding(out);
+                let limb = to.position(prime).expect("limbs of the result");
+                tables.prime(prime).ntt(out);
+                tables.prime(prime).divide(out, a.limb(entry, prime), inverses[limb]);
             }
         });
         result

@@ -1,6 +1,6 @@
 //! `mod_up`: each limb of a digit is converted into its row of the result and transformed there.
 
-use super::prepare::{Extension, end_transform};
+use super::prepare::Extension;
 use crate::{
     device::{Cpu, CpuPoly, HEAVY, new_lines},
     footprint::TOGETHER,
@@ -30,8 +30,8 @@ impl Cpu {
                 }
             }
             self.each(HEAVY * digits.len() * full.len() * ring.n(), items, |_, (digit, mut limbs)| {
-                prepared[digit].begin(&up[digit], &tables, limbs.iter_mut().map(|(prime, row)| (*prime, &mut **row)));
-                limbs.into_iter().for_each(|(prime, row)| end_transform(tables.prime(prime), row));
+                prepared[digit].extend(&up[digit], limbs.iter_mut().map(|(prime, row)| (*prime, &mut **row)));
+                limbs.into_iter().for_each(|(prime, row)| tables.prime(prime).ntt(row));
             });
         }
         raised

@@ -2,7 +2,11 @@
 
 use crate::{
     device::{Cpu, CpuPoly, HEAVY, new_lines},
-    kernels::{Converter, LimbKernels, convert::Sources, limb::Ahead},
+    kernels::{
+        Converter, LimbKernels,
+        convert::{Sources, Target},
+        limb::Ahead,
+    },
     layout::{self, BLOCK, Line, PADDED, Part},
     pool::Row,
     ring::RingTables,
@@ -23,23 +27,43 @@ pub(super) struct Prepared {
 }
 
 impl Prepared {
-    /// Writes the limbs of those given primes, ascending, that are in the extension's basis, and begins their transforms
-    /// ([`LimbKernels::ntt_strip`]): a strip is transformed while it is in the L1 cache.
+    /// Writes the limbs of those given primes, ascending, that are in the extension's basis, in coefficient form.
+    pub(super) fn extend<'a>(&self, extension: &Extension, limbs: impl Iterator<Item = (usize, &'a mut [Line])>) {
+        let part = Part::all(self.overflows.lines().len());
+        let wanted = limbs.filter_map(|(prime, row)| Some((extension.to.position(prime)?, row)));
+        self.sweep(extension, &mut wanted.collect::<Vec<_>>(), &mut [part].into_iter(), |_, _| {});
+    }
+
+    /// [`Self::extend`], and begins the transforms ([`LimbKernels::ntt_strip`]): a strip is transformed while it is in the
+    /// L1 cache. For rows that are in a cache before: those that come from memory are better written one line after another.
     pub(super) fn begin<'a>(
         &self,
         extension: &Extension,
         tables: &RingTables,
         limbs: impl Iterator<Item = (usize, &'a mut [Line])>,
     ) {
-        let rows: Vec<&[Line]> = self.rows.iter().map(|row| row.lines()).collect();
-        let overflows = self.overflows.lines();
         let wanted = limbs.filter_map(|(prime, row)| Some((tables.prime(prime), (extension.to.position(prime)?, row))));
         let (kernels, mut targets): (Vec<_>, Vec<_>) = wanted.unzip();
-        for part in Part::strips(overflows.len()) {
-            extension.converter.sweep(&mut targets, Sources { rows: &rows, overflows, part });
-            for (kernels, (_, row)) in kernels.iter().zip(&mut targets) {
+        let parts = &mut Part::strips(self.overflows.lines().len());
+        self.sweep(extension, &mut targets, parts, |part, targets| {
+            for (kernels, (_, row)) in kernels.iter().zip(targets) {
                 kernels.ntt_strip(row, part.first());
             }
+        });
+    }
+
+    /// Converts part after part, and does something with each.
+    fn sweep(
+        &self,
+        extension: &Extension,
+        targets: &mut [Target<'_>],
+        parts: &mut dyn Iterator<Item = Part>,
+        then: impl Fn(Part, &mut [Target<'_>]),
+    ) {
+        let rows: Vec<&[Line]> = self.rows.iter().map(|row| row.lines()).collect();
+        for part in parts {
+            extension.converter.sweep(targets, Sources { rows: &rows, overflows: self.overflows.lines(), part });
+            then(part, targets);
         }
     }
 }
@@ -98,11 +122,6 @@ impl<'a> Raising<'a> {
             }
         })
     }
-}
-
-/// Begins the transform of a limb of coefficients.
-pub(super) fn begin_transform(kernels: &dyn LimbKernels, limb: &mut [Line]) {
-    Part::strips(limb.len()).for_each(|part| kernels.ntt_strip(limb, part.first()));
 }
 
 /// Ends a transform that was begun.

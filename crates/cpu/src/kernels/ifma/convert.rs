@@ -4,8 +4,8 @@ use super::{
     Token,
     table::{Factor, factor},
     vector::{
-        AHEAD, FactorVector, MASK, V, add, and, high, inverse_of_word, load, look_up8, look_up16, low, prefetch_later,
-        prefetch_to_write, product, reduce_once, reread, splat, store, sub, zero,
+        AHEAD, FactorVector, MASK, V, add, and, high, inverse_of_word, load, look_up8, look_up16, low, prefetch,
+        prefetch_later, prefetch_to_write, product, reduce_once, splat, store, sub, zero,
     },
 };
 use crate::{
@@ -164,45 +164,50 @@ fn sweep<const T: usize, const WIDE: bool>(
 ) {
     let targets: [&Target; T] =
         std::array::from_fn(|t| c.targets[first + t].as_ref().expect("targets with a kernel are swept"));
-    for line in part.runs().flatten() {
-        prefetch_later(overflows.as_ptr().wrapping_add(line + AHEAD));
-        let overflows = load(&overflows[line]);
-        let (mut lows, mut highs) = ([zero(); T], [zero(); T]);
-        for t in 0..T {
-            if WIDE {
-                let w = splat(window::<T>(&c.weights[sources.len()], first)[t]);
-                (lows[t], highs[t]) = (low(zero(), overflows, w), high(splat(targets[t].q), overflows, w));
-            } else {
-                highs[t] = _mm512_permutexvar_epi64(overflows, load(&targets[t].starts));
+    let window = |row: &Vec<u64>| *row[first..].first_chunk::<T>().expect("a weight for each target");
+    let weights: Vec<[u64; T]> = c.weights.iter().map(window).collect();
+    // The next strip is asked for into the L2 cache, for it is far away in time; the next lines into the L1 cache, and what is
+    // written there is left to the hardware, which follows it.
+    let strips = part.is_strip();
+    let ask = |line: *const Line| if strips { prefetch_later(line) } else { prefetch(line) };
+    for lines in part.runs() {
+        for line in lines {
+            if strips {
+                prefetch_later(overflows.as_ptr().wrapping_add(line + AHEAD));
             }
-        }
-        for (chunk, weights) in sources.chunks(CHUNK).zip(c.weights.chunks(CHUNK)) {
-            for (source, weights) in chunk.iter().zip(weights) {
-                let weights = reread(window::<T>(weights, first));
-                prefetch_later(source.as_ptr().wrapping_add(line + AHEAD));
-                let y = load(&source[line]);
+            let overflows = load(&overflows[line]);
+            let (mut lows, mut highs) = ([zero(); T], [zero(); T]);
+            for t in 0..T {
+                if WIDE {
+                    let w = splat(weights[sources.len()][t]);
+                    (lows[t], highs[t]) = (low(zero(), overflows, w), high(splat(targets[t].q), overflows, w));
+                } else {
+                    highs[t] = _mm512_permutexvar_epi64(overflows, load(&targets[t].starts));
+                }
+            }
+            for (chunk, weights) in sources.chunks(CHUNK).zip(weights.chunks(CHUNK)) {
+                for (source, weights) in chunk.iter().zip(weights) {
+                    ask(source.as_ptr().wrapping_add(line + AHEAD));
+                    let y = load(&source[line]);
+                    for t in 0..T {
+                        let w = splat(weights[t]);
+                        (lows[t], highs[t]) = (low(lows[t], y, w), high(highs[t], y, w));
+                    }
+                }
                 for t in 0..T {
-                    let w = splat(weights[t]);
-                    (lows[t], highs[t]) = (low(lows[t], y, w), high(highs[t], y, w));
+                    let sum = reduced::<WIDE>(targets[t], lows[t], highs[t]);
+                    (lows[t], highs[t]) = (zero(), if WIDE { add(sum, splat(targets[t].q)) } else { sum });
                 }
             }
             for t in 0..T {
-                let sum = reduced::<WIDE>(targets[t], lows[t], highs[t]);
-                (lows[t], highs[t]) = (zero(), if WIDE { add(sum, splat(targets[t].q)) } else { sum });
+                let q = splat(targets[t].q);
+                if strips {
+                    prefetch_to_write(out[t].as_ptr().wrapping_add(line + AHEAD));
+                }
+                store(&mut out[t][line], if WIDE { sub(highs[t], q) } else { highs[t] });
             }
         }
-        for t in 0..T {
-            let q = splat(targets[t].q);
-            prefetch_to_write(out[t].as_ptr().wrapping_add(line + AHEAD));
-            store(&mut out[t][line], if WIDE { sub(highs[t], q) } else { highs[t] });
-        }
     }
-}
-
-/// The weights of T targets in a row.
-#[inline]
-fn window<const T: usize>(row: &[u64], first: usize) -> &[u64; T] {
-    row[first..].first_chunk().expect("a weight for each target")
 }
 
 /// `high + low/2^52` modulo q, `high` having started at q or more: Montgomery's step, a look-up, a subtraction.
