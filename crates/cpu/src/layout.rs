@@ -53,8 +53,8 @@ pub fn padded(line: usize) -> usize {
     line + line / BLOCK
 }
 
-/// Lines of a strip: what a pass over columns visits of each block at a time. With three limbs of sixteen blocks a strip is
-/// half an L1 cache.
+/// Lines of a strip: what a pass over columns visits of each block at a time. Sixteen blocks of it are
+/// 8 KiB.
 pub const STRIP: usize = 8;
 
 /// Lines that a kernel visits: some of one block, or the same columns of several.

@@ -45,8 +45,7 @@ impl Twin {
     /// [`NetworkError::Twin`] for outputs that differ by more than the largest of them.
     pub fn check(&self) -> Result<(), NetworkError> {
         let Self { largest_error: error, largest_output: output, .. } = *self;
-        let is_one = error <= output;
-        if is_one { Ok(()) } else { Err(NetworkError::Twin { error, output, advice: ADVICE }) }
+        if error <= output { Ok(()) } else { Err(NetworkError::Twin { error, output, advice: ADVICE }) }
     }
 }
 

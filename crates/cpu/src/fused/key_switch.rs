@@ -14,7 +14,7 @@
 //! transforms instead of 260, and 105 MB less traffic at N = 2^16. An addition alone (a rotation) saves 2ℓ limbs of
 //! traffic per half.
 
-use super::prepare::{Block, Extension, Prepared, Raising};
+use super::prepare::{Block, Extension, Prepared, Raising, equal_parts};
 use crate::{
     device::{Cpu, CpuPoly, HEAVY, new_lines},
     footprint::SHARED,
@@ -77,14 +77,12 @@ struct Group<'a> {
 impl<'a> Group<'a> {
     /// Limbs in groups of at most [`SHARED`], as equal as can be.
     fn of(primes: &[usize], out: Vec<Halves<'a>>) -> Vec<Self> {
-        let (count, mut out) = (primes.len(), out.into_iter());
-        let groups = count.div_ceil(SHARED);
-        let group = |g: usize| {
-            let primes = primes[g * count / groups..(g + 1) * count / groups].to_vec();
-            let out = out.by_ref().take(primes.len()).collect();
+        let limbs: Vec<_> = primes.iter().copied().zip(out).collect();
+        let group = |limbs: Vec<(usize, Halves<'a>)>| {
+            let (primes, out) = limbs.into_iter().unzip();
             Self { primes, out }
         };
-        (0..groups).map(group).collect()
+        equal_parts(limbs, primes.len().div_ceil(SHARED)).into_iter().map(group).collect()
     }
 }
 
@@ -251,16 +249,11 @@ impl Switch<'_> {
             items.push((a, &division.down, limbs(primes, second.into_iter())));
         }
         // Two tasks a thread; limbs that are raised together read their digit once.
-        let most = primes.len().div_ceil((2 * self.dev.threads()).div_ceil(items.len()));
-        let parts = |(prepared, extension, limbs): Begun<'a>| {
-            let mut limbs = limbs.into_iter().peekable();
-            let mut parts = Vec::new();
-            while limbs.peek().is_some() {
-                parts.push((prepared, extension, limbs.by_ref().take(most).collect::<Vec<_>>()));
-            }
-            parts
+        let parts = (2 * self.dev.threads()).div_ceil(items.len()).min(primes.len());
+        let part = |(prepared, extension, limbs): Begun<'a>| {
+            equal_parts(limbs, parts).into_iter().map(move |limbs| (prepared, extension, limbs))
         };
-        let items: Vec<Begun<'a>> = items.into_iter().flat_map(parts).collect();
+        let items: Vec<Begun<'a>> = items.into_iter().flat_map(part).collect();
         let work = HEAVY * self.c.shape.ring.n() * primes.len() * digits.len();
         self.dev.each(work, items, |_, (prepared, extension, limbs)| {
             prepared.begin(extension, self.tables, limbs.into_iter());
@@ -294,9 +287,10 @@ impl Switch<'_> {
     /// A block of one limb.
     fn piece(&self, entry: usize, divided: Option<&Divided<'_>>, Piece { prime, block, digits, mut out }: Piece<'_>) {
         let kernels = self.tables.prime(prime);
-        let keys = self.key.pairs.iter().flatten().map(|half| &half.limb(entry, prime)[block.lines.clone()]);
-        let keys: Vec<&[Line]> = keys.collect();
-        let mut ahead = Ahead::new(&keys, &(0..keys.len() * block.lines.len()), AHEAD);
+        let keys = self.key.pairs.iter();
+        let keys: Vec<[&[Line]; 2]> =
+            keys.map(|pair| pair.each_ref().map(|half| &half.limb(entry, prime)[block.lines.clone()])).collect();
+        let mut ahead = Ahead::new(keys.as_flattened(), &(0..2 * keys.len() * block.lines.len()), AHEAD);
         let factors = digits.into_iter().map(|digit| match digit {
             Some(lines) => {
                 kernels.ntt_block(lines, block.number, &mut ahead);
@@ -304,14 +298,7 @@ impl Switch<'_> {
             }
             None => &self.c.limb(entry, prime)[block.lines.clone()],
         });
-        let pairs = factors.zip(&self.key.pairs);
-        let lines = &block.lines;
-        let terms: Vec<Term<'_, 2>> = pairs
-            .map(|(factor, pair)| Term {
-                factor,
-                with: pair.each_ref().map(|half| &half.limb(entry, prime)[lines.clone()]),
-            })
-            .collect();
+        let terms: Vec<Term<'_, 2>> = factors.zip(&keys).map(|(factor, &with)| Term { factor, with }).collect();
         let end = divided.map_or(End::Set, |divided| divided.division.end(prime));
         if end != End::Set {
             out.iter_mut().for_each(|remainder| kernels.ntt_block(remainder, block.number, &mut ahead));

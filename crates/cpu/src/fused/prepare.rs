@@ -145,6 +145,12 @@ impl Block {
     }
 }
 
+/// So many parts, as equal as can be.
+pub(super) fn equal_parts<T>(all: Vec<T>, parts: usize) -> Vec<Vec<T>> {
+    let (count, mut all) = (all.len(), all.into_iter());
+    (0..parts).map(|g| all.by_ref().take((g + 1) * count / parts - g * count / parts).collect()).collect()
+}
+
 impl CpuPoly {
     /// The limb of a prime; a batch of one stands for every entry.
     pub(super) fn limb(&self, entry: usize, prime: usize) -> &[Line] {
@@ -207,9 +213,7 @@ impl Cpu {
     /// Limbs in groups of at most so many, as equal as can be, and as many groups for each thread.
     pub(super) fn groups<T>(&self, limbs: Vec<T>, most: usize) -> Vec<Vec<T>> {
         let count = limbs.len();
-        let groups = count.div_ceil(most).next_multiple_of(self.threads()).min(count);
-        let mut limbs = limbs.into_iter();
-        (0..groups).map(|g| limbs.by_ref().take((g + 1) * count / groups - g * count / groups).collect()).collect()
+        equal_parts(limbs, count.div_ceil(most).next_multiple_of(self.threads()).min(count))
     }
 
     /// A polynomial with uninitialized words.
