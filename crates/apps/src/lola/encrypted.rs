@@ -1,9 +1,9 @@
 //! The encrypted network: one ciphertext per image, three linear maps and two squares, five levels.
 //!
-//! The convolution leaves its outputs at the image's positions, with gaps. The first layer takes all slots as its
-//! input, so the gaps are zero columns. The hybrid form of the product gives its result a period that the second layer
-//! accepts directly. No data move between layers. Several images form a batch. Source: \[LOLA\], \[JVC18\]; Differs:
-//! all three layers use diagonals, where the source has separate dot products.
+//! The client cuts the image into the phases of the stride, so that the convolution has none and its outputs no gaps
+//! (ADR 199). Each map leaves its result repeated, at no cost, and the next map takes that repetition as its input: few
+//! diagonals, and no data move between layers. Several images form a batch. Source: \[LOLA\], \[JVC18\]; Differs: all
+//! three layers use diagonals, where the source has separate dot products.
 
 use super::{
     client::Digits,
@@ -68,9 +68,11 @@ impl Lola {
         if !bounds.is_possible() {
             return Err(LolaError::Promise(bounds.peak));
         }
-        let convolution = Convolution::new(&network.filters, network.shape.padded(), slots)?;
-        let (first, period) = first_layer(&network, &convolution, slots)?;
-        let second = second_layer(&network, period, slots)?;
+        let (filters, image) = network.filters.in_phases(network.shape.padded())?;
+        let convolution = Convolution::repeating(&filters, image, slots)?;
+        let first = first_layer(&network, &convolution, slots)?;
+        let second = second_layer(&network, &first, slots)?.map;
+        let first = first.map;
         let layers = Arc::new(Layers { network, convolution, first, second });
         let strategy = Strategy::DoubleHoisted { babies: 16 };
         Ok(Self { params: params.clone(), layers, images, bounds, strategy, form: PlaintextForm::Full, sizes: None })
@@ -135,7 +137,9 @@ impl Lola {
 
     /// The slots of an image.
     pub(super) fn pack(&self, pixels: &[f64]) -> Result<Vec<Complex64>> {
-        self.layers.convolution.pack(&self.layers.network.padded(pixels)?)
+        let (network, input) = (&self.layers.network, self.layers.convolution.input);
+        let shape = [input.channels, input.height, input.width];
+        self.layers.convolution.pack(&network.padded(pixels)?.in_phases(network.shape.stride, shape)?)
     }
 
     pub(super) fn scores(&self, slots: &[Complex64]) -> Vec<f64> {
@@ -162,32 +166,28 @@ pub(crate) fn root_mean_square<'a>(values: impl Iterator<Item = &'a f64>) -> f64
     (sum / count.max(1) as f64).sqrt()
 }
 
-/// The first layer on the slots that the convolution leaves, and the period of its result.
-fn first_layer(network: &Network, convolution: &Convolution, slots: usize) -> Result<(PackedMap, usize)> {
-    let (hidden, places) = (network.shape.hidden, network.shape.places());
-    let mut weights = vec![0.0; hidden * slots];
+/// The first layer on the slots that the convolution leaves until they repeat.
+fn first_layer(network: &Network, convolution: &Convolution, slots: usize) -> Result<MatrixProduct> {
+    let (hidden, places, Spread { unit, period, extent, .. }) =
+        (network.shape.hidden, network.shape.places(), convolution.output.blocks);
+    let columns = period * unit;
+    let mut weights = vec![0.0; hidden * columns];
     for row in 0..hidden {
         for column in 0..network.first.columns() {
             let (channel, y, x) = (column / (places * places), column / places % places, column % places);
-            weights[row * slots + convolution.output.slot(channel, y, x)] = network.first.at(row, column);
+            weights[row * columns + convolution.output.slot(channel, y, x)] = network.first.at(row, column);
         }
     }
+    let input = Spread { items: columns, unit: 1, period: columns, extent: extent * unit };
+    let output = input.of_result(hidden, 1, slots);
     let layout = |rows| MatrixLayout { rows, columns: 1 };
-    let [input, output] = [slots, hidden].map(|items| layout(Spread::once(items, 1)));
-    let mut map = MatrixProduct::between(&Matrix::new(hidden, slots, weights)?, &[], input, output, slots)?.map;
-    // Sums over a full cycle are equal at every stride, so the bias is as well.
-    let round = map.fold.count > 1 && map.fold.stride * map.fold.count == slots && map.fold.stride >= hidden;
-    let period = if round { map.fold.stride } else { slots };
-    map.bias = (0..slots).map(|slot| network.first_bias.get(slot % period).copied().unwrap_or(0.0).into()).collect();
-    Ok((map, period))
+    let matrix = Matrix::new(hidden, columns, weights)?;
+    MatrixProduct::between(&matrix, &network.first_bias, layout(input), layout(output), slots)
 }
 
-fn second_layer(network: &Network, period: usize, slots: usize) -> Result<PackedMap> {
-    let (hidden, classes) = (network.shape.hidden, network.shape.classes);
-    let input = Spread { items: hidden, unit: 1, period, extent: slots };
-    let layout = |rows| MatrixLayout { rows, columns: 1 };
-    let output = layout(Spread::once(classes, 1));
-    Ok(MatrixProduct::between(&network.second, &network.second_bias, layout(input), output, slots)?.map)
+fn second_layer(network: &Network, first: &MatrixProduct, slots: usize) -> Result<MatrixProduct> {
+    let output = MatrixLayout { rows: Spread::once(network.shape.classes, 1), columns: 1 };
+    MatrixProduct::between(&network.second, &network.second_bias, first.output, output, slots)
 }
 
 const STEPS: [&str; LEVELS] = ["convolution", "square 1", "first layer", "square 2", "second layer"];

@@ -73,6 +73,30 @@ impl Filters {
         }
     }
 
+    /// The same convolution without a stride, on [`Image::in_phases`]: a channel for each remainder of row and column
+    /// modulo the stride, in place of gaps in the result. Returned with the shape of that image.
+    ///
+    /// # Errors
+    /// Those of [`Self::output`], and [`TensorError::Shape`] for [`Padding::Same`]: pad the image before.
+    pub fn in_phases(&self, image: [usize; 3]) -> Result<(Self, [usize; 3])> {
+        let ([filters, channels, ky, kx], stride) = (self.shape, self.stride);
+        let [_, height, width] = self.output(image)?;
+        if self.padding == Padding::Same {
+            return Err(TensorError::shape("phases of a convolution", "same padding", "valid padding").into());
+        }
+        let shape = [filters, channels * stride * stride, ky.div_ceil(stride), kx.div_ceil(stride)];
+        let [_, phases, rows, columns] = shape;
+        let mut weights = vec![0.0; filters * phases * rows * columns];
+        for filter in 0..filters {
+            for (weight, [channel, dy, dx]) in self.taps(filter) {
+                let phase = (channel * stride + dy % stride) * stride + dx % stride;
+                weights[((filter * phases + phase) * rows + dy / stride) * columns + dx / stride] = weight;
+            }
+        }
+        let filters = Self { shape, weights, bias: self.bias.clone(), stride: 1, padding: Padding::Valid };
+        Ok((filters, [phases, height + rows - 1, width + columns - 1]))
+    }
+
     /// The taps of a filter: weight, input channel, and offset of row and column.
     fn taps(&self, filter: usize) -> impl Iterator<Item = (f64, [usize; 3])> {
         let [_, channels, ky, kx] = self.shape;
@@ -187,6 +211,23 @@ impl Convolution {
         Self::between(filters, ImageLayout { blocks, ..dense }, output, slots)
     }
 
+    /// A convolution of images of this shape whose result repeats at no cost ([`Spread::of_result`]), for a next map that
+    /// has few diagonals by that. Rasters are powers of two, so that the next map can divide what repeats into parts.
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub fn repeating(filters: &Filters, image: [usize; 3], slots: usize) -> Result<Self> {
+        let shape = filters.output(image)?;
+        let [rows, columns] = [image[1], image[2]].map(usize::next_power_of_two);
+        let dense = ImageLayout::dense(image).in_raster(rows, columns)?;
+        let output = dense.strided(filters.stride, shape)?;
+        dense.fits(slots)?;
+        let (taps, unit) = (filters.shape[2] * filters.shape[3], rows * columns);
+        let blocks = Spread::for_map(image[0], unit, shape[0], taps, slots).continued(slots);
+        let repeated = blocks.of_result(shape[0], taps, slots);
+        Self::between(filters, ImageLayout { blocks, ..dense }, ImageLayout { blocks: repeated, ..output }, slots)
+    }
+
     /// A convolution between two given layouts, for an image from the layer before and a result for the next one.
     /// Blocks of equal size give few diagonals; any other output layout works with more diagonals.
     ///
@@ -202,13 +243,16 @@ impl Convolution {
         }
         input.fits(slots)?;
         output.fits(slots)?;
-        let places = output.slots().div_ceil(input.blocks.unit);
         let taps = filters.shape[2] * filters.shape[3];
-        let mut builder = Builder::new(input.blocks, places, taps, slots);
+        let same = output.blocks.unit == input.blocks.unit;
+        let places = output.slots().div_ceil(input.blocks.unit);
+        let blocks = if same { output.blocks } else { Spread::once(places, input.blocks.unit) };
+        let mut builder = Builder::new(input.blocks, &blocks, taps, slots);
+        let given = ImageLayout { blocks: if same { builder.given(blocks) } else { output.blocks }, ..output };
         let mut bias = vec![Complex64::default(); if filters.bias.is_empty() { 0 } else { slots }];
         let [vertical, horizontal] = filters.axes(image);
         for filter in 0..output.channels {
-            let runs = builder.runs(&output, filter);
+            let runs = builder.runs(&given, filter);
             for (weight, [channel, dy, dx]) in filters.taps(filter) {
                 let (item, first) = input.place(channel, 0, 0);
                 let pixels = horizontal.pixels(dx, output.width);
@@ -217,7 +261,7 @@ impl Convolution {
                     let row = vertical.read(run.row, dy).filter(|_| !x.is_empty());
                     let (Some(y), Some(column)) = (row, horizontal.read(x.start, dx)) else { continue };
                     let (offset, step) = (first + input.within(y, column), input.within(0, filters.stride));
-                    builder.add_run(run, x, Read { item, offset, step }, weight);
+                    builder.add_run(run, &x, Read { item, offset, step }, weight);
                 }
             }
             if let Some(&value) = filters.bias.get(filter) {
@@ -245,6 +289,27 @@ impl Convolution {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn phases_take_the_stride_away() {
+        let numbers = |count: usize, step: f64| (0..count).map(|i| (i as f64 * step).sin()).collect::<Vec<_>>();
+        for (k, stride, shape) in
+            [(5, 2, [1, 29, 29]), (3, 2, [3, 8, 9]), (4, 3, [2, 11, 10]), (3, 1, [2, 5, 6]), (1, 2, [2, 4, 5])]
+        {
+            let weights = numbers(4 * shape[0] * k * k, 0.7);
+            let filters = Filters::new([4, shape[0], k, k], weights, numbers(4, 0.3), stride, Padding::Valid).unwrap();
+            let image = Image::new(shape, numbers(shape.iter().product(), 1.3)).unwrap();
+            let (phased, wanted) = filters.in_phases(shape).unwrap();
+            let phases = image.in_phases(stride, wanted).unwrap();
+            assert_eq!(phased.stride, 1);
+            let (got, wanted) = (phased.apply(&phases).unwrap(), filters.apply(&image).unwrap());
+            assert_eq!(got.shape(), wanted.shape());
+            let close = |(a, b): (&f64, &f64)| (a - b).abs() < 1e-12;
+            assert!(got.values().iter().zip(wanted.values()).all(close), "{k} {stride} {shape:?}");
+        }
+        let same = Filters::new([1, 1, 3, 3], vec![1.0; 9], Vec::new(), 2, Padding::Same).unwrap();
+        assert!(same.in_phases([1, 8, 8]).is_err());
+    }
 
     #[test]
     fn filters_in_the_clear_are_sums_over_their_taps() {

@@ -46,6 +46,27 @@ impl Image {
         assert!(y < self.height && x < self.width, "({y}, {x}) of {}×{}", self.height, self.width);
         self.values[(channel * self.height + y) * self.width + x]
     }
+
+    /// The image cut into phases, in the shape that [`Filters::in_phases`](super::Filters::in_phases) gives: channel
+    /// (c·s + i)·s + j holds the pixels of channel c whose row is i and whose column is j modulo the stride s. What lies
+    /// outside the image is zero, and pixels that no filter reads are left out.
+    ///
+    /// # Errors
+    /// [`TensorError::Shape`] for another number of channels, or a stride of 0.
+    pub fn in_phases(&self, stride: usize, shape: [usize; 3]) -> Result<Self> {
+        let [phases, height, width] = shape;
+        if stride == 0 || phases != self.channels * stride * stride {
+            let wanted = format!("{} channels times the square of a stride", self.channels);
+            return Err(TensorError::shape("phases of an image", format!("{phases}, stride {stride}"), wanted).into());
+        }
+        let pixel = |at: usize| {
+            let (phase, y, x) = (at / width / height, at / width % height, at % width);
+            let (channel, i, j) = (phase / stride / stride, phase / stride % stride, phase % stride);
+            let (y, x) = (y * stride + i, x * stride + j);
+            if y < self.height && x < self.width { self.at(channel, y, x) } else { 0.0 }
+        };
+        Self::new(shape, (0..phases * height * width).map(pixel).collect())
+    }
 }
 
 /// Layout of an encrypted image in slots.

@@ -103,11 +103,17 @@ pub(super) struct Builder {
 }
 
 impl Builder {
-    /// A builder of maps from `input` to `places` places of the same unit, with `taps` diagonals per diagonal of
-    /// blocks. Only for slots that are a power of two is the map finished.
-    pub(super) fn new(input: Spread, places: usize, taps: usize, slots: usize) -> Self {
-        let folds = Folds::best(&input, places, taps, slots);
+    /// A builder of maps from `input` to `output`, of the same unit, with `taps` diagonals per diagonal of blocks. Only
+    /// for slots that are a power of two is the map finished.
+    pub(super) fn new(input: Spread, output: &Spread, taps: usize, slots: usize) -> Self {
+        let folds = Folds::best(&input, output, taps, slots);
         Self { slots, input, folds, diagonals: vec![Vec::new(); slots] }
+    }
+
+    /// The places of a result that are to be given: where results repeat by themselves, their first ones.
+    pub(super) fn given(&self, output: Spread) -> Spread {
+        let repeats = self.folds.is_some_and(|folds| folds.repeated > 0);
+        if repeats { Spread { extent: output.extent.min(output.period), ..output } } else { output }
     }
 
     /// An output slot.
@@ -136,41 +142,53 @@ impl Builder {
 
     /// Adds `weight` times what is read to the columns `x` of a run. Columns that are read as far apart as they are
     /// written, which is the usual case, all belong to one diagonal.
-    pub(super) fn add_run(&mut self, run: &Run, x: Range<usize>, read: Read, weight: f64) {
-        let (place, output) = self.place(run.output, read.item);
-        let output = output + (x.start - run.columns.start) * run.step;
-        let from = place * self.input.unit + read.offset;
-        if read.step == run.step {
-            let sums = self.diagonal(from.wrapping_sub(output))[output..].iter_mut().step_by(run.step).take(x.len());
-            debug_assert!(sums.len() == x.len(), "all of a run stand in the slots");
-            return sums.for_each(|sum| *sum += weight);
-        }
-        for at in 0..x.len() {
-            let output = output + at * run.step;
-            self.diagonal((from + at * read.step).wrapping_sub(output))[output] += weight;
+    pub(super) fn add_run(&mut self, run: &Run, x: &Range<usize>, read: Read, weight: f64) {
+        for (place, output) in self.places(run.output, read.item) {
+            let output = output + (x.start - run.columns.start) * run.step;
+            let from = place * self.input.unit + read.offset;
+            if read.step == run.step {
+                let sums = self.diagonal(from.wrapping_sub(output))[output..].iter_mut();
+                let sums = sums.step_by(run.step).take(x.len());
+                debug_assert!(sums.len() == x.len(), "all of a run stand in the slots");
+                sums.for_each(|sum| *sum += weight);
+                continue;
+            }
+            for at in 0..x.len() {
+                let output = output + at * run.step;
+                self.diagonal((from + at * read.step).wrapping_sub(output))[output] += weight;
+            }
         }
     }
 
     /// Adds `weight` times the slot at `offset` of an input item to an output.
     pub(super) fn add(&mut self, output: Output, item: usize, offset: usize, weight: f64) {
-        let (place, output) = self.place(output, item);
-        self.diagonal((place * self.input.unit + offset).wrapping_sub(output))[output] += weight;
+        for (place, slot) in self.places(output, item) {
+            self.diagonal((place * self.input.unit + offset).wrapping_sub(slot))[slot] += weight;
+        }
     }
 
-    /// The place from which an output reads an item, and the slot that collects it.
-    fn place(&self, output: Output, item: usize) -> (usize, usize) {
+    /// The places from which an output reads an item, each with the slot that collects it: one, or where results repeat
+    /// one for each time that all items are read.
+    fn places(&self, output: Output, item: usize) -> impl Iterator<Item = (usize, usize)> + use<> {
         let Spread { unit, period, extent, .. } = self.input;
         debug_assert!(item < period, "item {item} repeats after {period}");
-        let (place, slot) = match self.folds {
-            None => (item, output.slot),
-            Some(Folds { width, step, .. }) => {
-                let ahead = if item < output.first { item + period - output.first } else { item - output.first };
-                let part = ahead / width;
-                (output.base + part * step + ahead % width, output.slot + part * step * unit)
+        let ahead = if item < output.first { item + period - output.first } else { item - output.first };
+        let (parts, step, within) = match self.folds {
+            None => (0..1, 0, 0),
+            Some(folds) => {
+                let ((part, within), Folds { step, repeated, .. }) = (folds.part(ahead), folds);
+                let end = if repeated == 0 { part + 1 } else { (repeated - output.base).div_ceil(step) };
+                ((part..end.max(part)), step, within)
             }
         };
-        debug_assert!(place < extent || extent * unit == self.slots, "place {place} is read, {extent} are filled");
-        (place, slot)
+        let stride = self.folds.map_or(1, |folds| folds.count);
+        let (folded, slots) = (self.folds.is_some(), self.slots);
+        parts.step_by(stride).map(move |part| {
+            let ahead = part * step;
+            let place = if folded { output.base + ahead + within } else { item };
+            debug_assert!(place < extent || extent * unit == slots, "place {place} is read, {extent} are filled");
+            (place, output.slot + ahead * unit)
+        })
     }
 
     /// The diagonal of a rotation, which counts modulo the slots.

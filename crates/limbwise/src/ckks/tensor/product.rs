@@ -61,8 +61,9 @@ impl MatrixProduct {
             check("a bias", bias, &[m])?;
         }
         let unit = output.rows.unit;
-        let mut builder = Builder::new(input.rows, output.rows.extent, 1, slots);
-        for (place, row) in (0..output.rows.extent).filter_map(|place| Some((place, output.rows.item(place)?))) {
+        let mut builder = Builder::new(input.rows, &output.rows, 1, slots);
+        let given = 0..builder.given(output.rows).extent;
+        for (place, row) in given.filter_map(|place| Some((place, output.rows.item(place)?))) {
             for (column, lane) in (0..n).flat_map(|column| (0..unit).map(move |lane| (column, lane))) {
                 let slot = builder.output(place * unit + lane);
                 builder.add(slot, column, lane, matrix.at(row, column));
