@@ -219,6 +219,12 @@ pub enum KeyError {
         /// Level of the ciphertext.
         level: usize,
     },
+    /// The parameters have no keys of low levels.
+    #[error("{name}: the parameters have no low levels (field low_level)")]
+    NoLowLevels {
+        /// Name of the key.
+        name: KeyName,
+    },
     /// The key generator lacks the secret.
     #[error("{wanted} is made from {secret}, which this key generator does not have: {next}")]
     NoSecret {

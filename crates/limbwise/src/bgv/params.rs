@@ -249,6 +249,7 @@ fn chosen(literal: &BgvLiteral) -> Result<ParamsLiteral, ParamsError> {
         levels,
         special,
         dnum: literal.dnum,
+        low_level: None,
         log_scale: 30,
         secret: literal.secret,
         sigma: literal.sigma,

@@ -385,7 +385,7 @@ impl<'a, D: Device> Evaluator<'a, D> {
     /// [`KeyError`](crate::error::KeyError) without the key.
     pub fn relinearize(&self, a: &Ciphertext<D>) -> Result<Ciphertext<D>> {
         let [c0, c1, c2] = &a.parts[..] else { return Ok(a.clone()) };
-        let key = self.keys.key("relinearize", KeyName::Relinearization, a.level)?;
+        let key = self.keys.key("relinearize", KeyName::relinearization(self.params, a.level), a.level)?;
         let (dev, params, levels) = (self.dev, self.params, LevelDrop::none(a.level));
         let parts = operations::relinearize(dev, params, [c0, c1, c2], &key, levels, DivisionRounding::Nearest)?;
         let estimate = a.estimate.after_key_switch(self.params, a.level, a.slots, a.scale);
@@ -402,7 +402,7 @@ impl<'a, D: Device> Evaluator<'a, D> {
         let [c0, c1, c2] = &a.parts[..] else { return self.rescale(a) };
         let op = "relinearize_rescaled";
         let (params, scale) = (self.params, self.scale_after_rescale(op, a)?);
-        let key = self.keys.key(op, KeyName::Relinearization, a.level)?;
+        let key = self.keys.key(op, KeyName::relinearization(params, a.level), a.level)?;
         let level = a.level - 1;
         let levels = LevelDrop { from: a.level, to: level };
         let parts = operations::relinearize(self.dev, params, [c0, c1, c2], &key, levels, DivisionRounding::Nearest)?;

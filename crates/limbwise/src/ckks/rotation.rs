@@ -60,7 +60,7 @@ impl<D: Device> Evaluator<'_, D> {
     /// The automorphism with its key switch; the caller updates the shadow.
     fn automorphism(&self, op: &'static str, a: &Ciphertext<D>, g: GaloisElement) -> Result<Ciphertext<D>> {
         let (c0, c1) = linear(op, a)?;
-        let key = self.keys.key(op, KeyName::Galois(g), a.level)?;
+        let key = self.keys.key(op, KeyName::galois(g, self.params, a.level), a.level)?;
         let with = KeyedAutomorphism { op, g, key: &key, level: a.level, rounding: DivisionRounding::Nearest };
         let parts = operations::apply_automorphism(self.dev, self.params, [c0, c1], &with)?;
         let estimate = a.estimate.after_automorphism(g, self.params.log_n()).after_key_switch(

@@ -6,6 +6,7 @@
 
 use super::{
     bootstrap::Order,
+    checked::HIDES,
     error::ParamsError,
     literal::{Insecure, ParamsLiteral, PrimeChoice},
 };
@@ -122,6 +123,7 @@ impl ParamsLiteral {
             new.resize(field, if first { to_coeff } else { to_coeff_last }, boot.slot_to_coeff)?;
         }
         new.fit_special();
+        new.fit_low_level();
         Ok(new)
     }
 
@@ -194,6 +196,14 @@ impl ParamsLiteral {
         self.levels[0] = vec![PrimeChoice::Bits((bits + 10).min(60))];
         self.special = vec![PrimeChoice::Bits((bits + 5).min(60))];
         Ok(())
+    }
+
+    /// Lowers the highest low level to one that P covers.
+    fn fit_low_level(&mut self) {
+        let special: f64 = self.special.iter().map(|prime| prime.log2()).sum();
+        let bits = |level: usize| self.levels[..=level].iter().flatten().map(|prime| prime.log2()).sum::<f64>();
+        let fits = |&level: &usize| bits(level) + HIDES <= special;
+        self.low_level = self.low_level.and_then(|low| (0..=low.min(self.levels.len() - 1)).rev().find(fits));
     }
 
     /// Resizes P to the largest digit: of its primes, if they are given by their bits, as many as needed, the last repeated.

@@ -86,6 +86,7 @@ impl Params {
             [] => level_scales(scale, &chain, &limbs),
             exact => exact.iter().map(|scale| scale.high).collect(),
         };
+        check_low_level(literal, &ring, &limbs)?;
         let bootstrapping = Bootstrapping::new(literal)?;
         if let Some(boot) = &bootstrapping {
             let q0 = chain[..limbs[0]].iter().map(|&q| to_f64(q)).product();
@@ -174,6 +175,30 @@ impl Params {
         self.0.digits.iter().map(|&d| d & live).filter(|d| !d.is_empty()).collect()
     }
 
+    /// Whether ciphertexts at a level have keys of one digit and few special primes.
+    #[must_use]
+    pub fn is_low(&self, level: usize) -> bool {
+        self.0.literal.low_level.is_some_and(|low| level <= low)
+    }
+
+    /// The fewest special primes that hide the rounding of one digit of all primes at the highest low level; all of them
+    /// without low levels.
+    #[must_use]
+    pub fn low_special(&self) -> Basis {
+        let Some(low) = self.0.literal.low_level else { return self.special() };
+        covering(self.ring(), self.special(), self.log_modulus(low) + HIDES)
+    }
+
+    /// The digits and special primes of key switching at a level.
+    #[must_use]
+    pub fn gadget(&self, level: usize) -> (Vec<Basis>, Basis) {
+        if self.is_low(level) {
+            (vec![self.basis(level)], self.low_special())
+        } else {
+            (self.digits(level), self.special())
+        }
+    }
+
     /// Product of the primes that a rescale from this level divides by.
     #[must_use]
     pub fn dropped(&self, level: usize) -> f64 {
@@ -232,11 +257,7 @@ impl Params {
     /// because a key under a sparse secret must have a small modulus.
     #[must_use]
     pub fn encapsulation_special(&self) -> Basis {
-        let (ring, q0) = (self.ring(), self.log_modulus(0));
-        let first = self.0.limbs[self.top_level()];
-        let covers = |&end: &usize| ring.log_modulus(Basis::range(first, end)) + 2.0 >= q0;
-        let end = (first + 1..ring.moduli().len()).find(covers).unwrap_or(ring.moduli().len());
-        Basis::range(first, end)
+        covering(self.ring(), self.special(), self.log_modulus(0) - 2.0)
     }
 
     /// The highest level of the user: the top without bootstrapping, else bootstrapping's output level.
@@ -262,6 +283,34 @@ impl Params {
         match self.0.literal.secret {
             Secret::Ternary => 2.0 / 3.0 * to_f64(self.0.ring.n() as u64),
             Secret::FixedWeight(h) => to_f64(h as u64),
+        }
+    }
+}
+
+/// Bits that P has above a low digit at least: a digit's error, 3.2·√N·2^(D−P)/√12, stays below that of the rounding, √N/4.2.
+pub(super) const HIDES: f64 = 3.0;
+
+/// The first special primes that have so many bits, at least one; all of them where there are too few.
+fn covering(ring: &Ring, special: Basis, bits: f64) -> Basis {
+    let first = special.iter().next().unwrap_or(ring.moduli().len());
+    let covers = |&end: &usize| ring.log_modulus(Basis::range(first, end)) >= bits;
+    let end = (first + 1..ring.moduli().len()).find(covers).unwrap_or(ring.moduli().len());
+    Basis::range(first, end)
+}
+
+fn check_low_level(literal: &ParamsLiteral, ring: &Ring, limbs: &[usize]) -> Result<(), ParamsError> {
+    let Some(low) = literal.low_level else { return Ok(()) };
+    let total = limbs[limbs.len() - 1];
+    let special = ring.log_modulus(Basis::range(total, ring.moduli().len()));
+    let fits = |&level: &usize| ring.log_modulus(Basis::range(0, limbs[level])) + HIDES <= special;
+    match (0..limbs.len()).take_while(fits).last() {
+        Some(most) if low <= most => Ok(()),
+        most => {
+            let wanted = most.map_or_else(
+                || "none, because P is shorter than q₀".into(),
+                |most| format!("at most {most}, where one digit is {HIDES} bits shorter than P, or none"),
+            );
+            Err(ParamsError::Range { field: "low_level", got: low.to_string(), wanted })
         }
     }
 }

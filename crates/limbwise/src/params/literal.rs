@@ -133,6 +133,10 @@ pub struct ParamsLiteral {
     pub special: Vec<PrimeChoice>,
     /// Number of digits of hybrid key switching at the top level.
     pub dnum: usize,
+    /// Ciphertexts at this level and below have keys of their own, of one digit and no more special primes than cover it:
+    /// fewer limbs where much is computed at low levels. `None` for one kind of key.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub low_level: Option<usize>,
     /// log₂ of the default scale.
     pub log_scale: u32,
     /// Distribution of the secret key.
@@ -163,6 +167,7 @@ impl ParamsLiteral {
             levels,
             special: vec![PrimeChoice::Bits(special.0); special.1],
             dnum,
+            low_level: None,
             log_scale: scale,
             secret: Secret::default(),
             sigma: default_sigma(),

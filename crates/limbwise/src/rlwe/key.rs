@@ -23,10 +23,16 @@ pub enum KeyName {
     FromLwe,
     /// Switches s(X^g) → s at level 0 only, with the few special primes of an encapsulation: for packing.
     Packing(GaloisElement),
+    /// [`Self::Relinearization`] at low levels ([`Params::is_low`]).
+    LowRelinearization,
+    /// [`Self::Galois`] at low levels.
+    LowGalois(GaloisElement),
 }
 
 /// Offset of packing keys' identities, above all Galois elements.
 const PACKING: u32 = 1 << 20;
+/// Offset of the identities of low Galois keys.
+const LOW: u32 = 1 << 21;
 
 impl KeyName {
     /// The identity in recordings and on devices: a fixed even number, the Galois element, or 2^20 plus the Galois
@@ -40,6 +46,30 @@ impl KeyName {
             Self::Decapsulation => KeyId(4),
             Self::FromLwe => KeyId(6),
             Self::Packing(g) => KeyId(PACKING | g.value()),
+            Self::LowRelinearization => KeyId(8),
+            Self::LowGalois(g) => KeyId(LOW | g.value()),
+        }
+    }
+
+    /// The relinearization key for ciphertexts at a level.
+    #[must_use]
+    pub fn relinearization(params: &Params, level: usize) -> Self {
+        if params.is_low(level) { Self::LowRelinearization } else { Self::Relinearization }
+    }
+
+    /// The key of an automorphism for ciphertexts at a level.
+    #[must_use]
+    pub fn galois(g: GaloisElement, params: &Params, level: usize) -> Self {
+        if params.is_low(level) { Self::LowGalois(g) } else { Self::Galois(g) }
+    }
+
+    /// The highest level of ciphertexts that a key of this name switches; `None` where the parameters have no such key.
+    #[must_use]
+    pub fn highest_level(self, params: &Params) -> Option<usize> {
+        match self {
+            name if name.is_lowest() => Some(0),
+            Self::LowRelinearization | Self::LowGalois(_) => params.literal().low_level,
+            _ => Some(params.top_level()),
         }
     }
 
@@ -48,6 +78,7 @@ impl KeyName {
     pub fn gadget(self, params: &Params, level: usize) -> (Vec<Basis>, Basis) {
         match self {
             name if name.is_lowest() => (vec![params.basis(0)], params.encapsulation_special()),
+            Self::LowRelinearization | Self::LowGalois(_) => (vec![params.basis(level)], params.low_special()),
             _ => (params.digits(level), params.special()),
         }
     }
@@ -68,6 +99,8 @@ impl KeyName {
             Self::Decapsulation => "decapsulation".into(),
             Self::FromLwe => "from lwe".into(),
             Self::Packing(g) => format!("packing {}", g.value()),
+            Self::LowRelinearization => "low relinearization".into(),
+            Self::LowGalois(g) => format!("low galois {}", g.value()),
         }
     }
 
@@ -75,16 +108,14 @@ impl KeyName {
     #[must_use]
     pub fn describe(self, log_n: u32) -> String {
         match self {
-            Self::Relinearization | Self::Encapsulation | Self::Decapsulation | Self::FromLwe | Self::Packing(_) => {
-                self.to_string()
+            Self::Galois(g) | Self::LowGalois(g) if g == GaloisElement::conjugation(log_n) => {
+                format!("{self} (conjugation)")
             }
-            Self::Galois(g) if g == GaloisElement::conjugation(log_n) => {
-                format!("Galois key {} (conjugation)", g.value())
-            }
-            Self::Galois(g) => match rotation_of(g, log_n) {
-                Some(steps) => format!("Galois key {} (rotation by {steps})", g.value()),
-                None => format!("Galois key {}", g.value()),
+            Self::Galois(g) | Self::LowGalois(g) => match rotation_of(g, log_n) {
+                Some(steps) => format!("{self} (rotation by {steps})"),
+                None => self.to_string(),
             },
+            _ => self.to_string(),
         }
     }
 }
@@ -98,6 +129,8 @@ impl std::fmt::Display for KeyName {
             Self::Decapsulation => f.write_str("the decapsulation key"),
             Self::FromLwe => f.write_str("the key from LWE"),
             Self::Packing(g) => write!(f, "packing key {}", g.value()),
+            Self::LowRelinearization => f.write_str("the relinearization key of low levels"),
+            Self::LowGalois(g) => write!(f, "low Galois key {}", g.value()),
         }
     }
 }

@@ -136,7 +136,7 @@ impl<D: Device> MadeKeys<D> {
     /// Fails if one more key would exceed the limit.
     fn may_make(&self, op: &'static str, name: KeyName, log_n: u32) -> Result<()> {
         let names = self.names();
-        let galois = |name: &KeyName| matches!(name, KeyName::Galois(_));
+        let galois = |name: &KeyName| matches!(name, KeyName::Galois(_) | KeyName::LowGalois(_));
         let made = names.keys().filter(|name| galois(name)).count();
         if galois(&name) && !names.contains_key(&name) && made >= self.most_galois {
             return Err(KeyError::TooMany { op, wanted: name.describe(log_n), most: self.most_galois }.into());

@@ -48,9 +48,9 @@ pub fn division_of_product(params: &Params) -> f64 {
 #[must_use]
 pub fn key_switch(params: &Params, level: usize) -> f64 {
     let ring = params.ring();
-    let log_special = ring.log_modulus(params.special());
-    let digits: f64 =
-        params.digits(level).iter().map(|&d| ((ring.log_modulus(d) - log_special) * 2.0).exp2()).sum::<f64>() / 12.0;
+    let (digits, special) = params.gadget(level);
+    let log_special = ring.log_modulus(special);
+    let digits: f64 = digits.iter().map(|&d| ((ring.log_modulus(d) - log_special) * 2.0).exp2()).sum::<f64>() / 12.0;
     let sigma = params.literal().sigma;
     (degree(params) * sigma * sigma * digits + division(params).powi(2)).sqrt()
 }

@@ -258,24 +258,28 @@ impl<'a, D: Device> KeyGenerator<'a, D> {
     /// that the parameters lack; [`LevelError::Above`] for a level outside the name's range.
     pub fn evaluation_key(&self, name: KeyName, level: usize, form: KeyForm) -> Result<EvaluationKey<D>> {
         let (dev, params) = (self.dev, self.params);
-        let highest = if name.is_lowest() { 0 } else { params.top_level() };
-        if level > highest {
-            return Err(LevelError::Above { op: "evaluation_key", wanted: level, level: highest }.into());
+        match name.highest_level(params) {
+            None => return Err(KeyError::NoLowLevels { name }.into()),
+            Some(highest) if level > highest => {
+                return Err(LevelError::Above { op: "evaluation_key", wanted: level, level: highest }.into());
+            }
+            Some(_) => {}
         }
         let _region = dev.region("evaluation_key", name.id().0);
         let (digits, special) = name.gadget(params, level);
         let basis = params.basis(level) | special;
         // The secret to switch from, and the secret to switch to.
         let (other, secret) = match name {
-            KeyName::Relinearization => {
+            KeyName::Relinearization | KeyName::LowRelinearization => {
                 let secret = self.secret(basis);
                 (dev.mul(&secret, &secret), secret)
             }
-            KeyName::Galois(g) => (dev.automorphism(&self.secret(basis), g), self.secret(basis)),
+            KeyName::Galois(g) | KeyName::LowGalois(g) | KeyName::Packing(g) => {
+                (dev.automorphism(&self.secret(basis), g), self.secret(basis))
+            }
             KeyName::Encapsulation => (self.secret(basis), self.ephemeral(name, basis)?),
             KeyName::Decapsulation => (self.ephemeral(name, basis)?, self.secret(basis)),
             KeyName::FromLwe => (self.lwe(name, basis)?, self.secret(basis)),
-            KeyName::Packing(g) => (dev.automorphism(&self.secret(basis), g), self.secret(basis)),
         };
         let (shape, label) = (Shape::eval(params.ring(), basis), self.label(name));
         let pair = |(index, &digit): (usize, &Basis)| {

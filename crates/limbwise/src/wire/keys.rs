@@ -52,6 +52,8 @@ enum Name {
     Decapsulation,
     FromLwe,
     Packing(u32),
+    LowRelinearization,
+    LowGalois(u32),
 }
 
 impl From<KeyName> for Name {
@@ -63,6 +65,8 @@ impl From<KeyName> for Name {
             KeyName::Decapsulation => Self::Decapsulation,
             KeyName::FromLwe => Self::FromLwe,
             KeyName::Packing(g) => Self::Packing(g.value()),
+            KeyName::LowRelinearization => Self::LowRelinearization,
+            KeyName::LowGalois(g) => Self::LowGalois(g.value()),
         }
     }
 }
@@ -81,8 +85,12 @@ impl Entry {
             Name::FromLwe => KeyName::FromLwe,
             Name::Galois(g) => KeyName::Galois(galois(g)?),
             Name::Packing(g) => KeyName::Packing(galois(g)?),
+            Name::LowRelinearization => KeyName::LowRelinearization,
+            Name::LowGalois(g) => KeyName::LowGalois(galois(g)?),
         };
-        let most = if name.is_lowest() { 0 } else { params.top_level() };
+        let most = name.highest_level(params);
+        let most =
+            most.ok_or_else(|| WireError::value("keys.key", name, "no key of low levels for these parameters"))?;
         check(self.level <= most, "keys.level", self.level, format!("at most {most}"))?;
         Ok((name, self.level))
     }

@@ -96,7 +96,7 @@ fn needs_are_what_is_asked_for() {
             let packing = Packing { slots: map.slots(), level: top, scale: params.scale(top) };
             let a = encoder.declare(&null, &[uniform(map.slots(), "x")], packing).unwrap();
             Evaluator::new(&null, &params, &keys).linear_transform(&a, &t).unwrap();
-            assert_eq!(keys.requirements(), t.requirements(&params), "{strategy}");
+            assert_eq!(keys.requirements(), t.requirements(&params, top), "{strategy}");
             assert_eq!(keys.requirements(), strategy.requirements(&map, &params, top), "{strategy}");
             assert_eq!(t.bytes(), map.count() as u64 * 8 * 2048, "{strategy}: one limb a diagonal");
         }

@@ -19,6 +19,8 @@ mod linear;
 #[cfg(test)]
 mod lookup;
 #[cfg(test)]
+mod low_levels;
+#[cfg(test)]
 mod noise;
 #[cfg(test)]
 mod operations;

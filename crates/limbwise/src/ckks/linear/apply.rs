@@ -135,11 +135,11 @@ impl<'r, D: Device> Run<'r, D> {
         if log_scale > log_modulus - 1.0 {
             return Err(ScaleError::TooLarge { op, log_scale, log_modulus, level }.into());
         }
-        for (name, _) in map.requirements(params) {
+        for (name, level) in map.requirements(params, level) {
             eval.keys.check(op, name, level)?;
         }
         let input = Ciphertext { parts: a.parts.clone(), shadow: None, ..*a };
-        let (basis, special) = (params.basis(level), params.special());
+        let (basis, (_, special)) = (params.basis(level), params.gadget(level));
         Ok(Self { eval, dev: eval.dev, input, map, basis, special, op })
     }
 
@@ -151,13 +151,18 @@ impl<'r, D: Device> Run<'r, D> {
     /// A rotation with its key at the input's level.
     pub(super) fn rotation(&self, steps: i64) -> Result<Rotation<D::Poly>> {
         let galois = self.galois(steps);
-        let key = self.eval.keys.key(self.op, KeyName::Galois(galois), self.input.level)?;
+        let key = self.eval.keys.key(self.op, self.key_name(steps), self.input.level)?;
         Ok(Rotation { galois, key: key.at(self.dev, self.eval.params, self.input.level)? })
     }
 
     /// Whether the keys of some rotations are in memory as they are used.
     pub(super) fn keys_are_whole(&self, mut rotations: impl Iterator<Item = i64>) -> bool {
-        rotations.all(|steps| self.eval.keys.is_whole(KeyName::Galois(self.galois(steps))))
+        rotations.all(|steps| self.eval.keys.is_whole(self.key_name(steps)))
+    }
+
+    /// The key of a rotation at the input's level.
+    fn key_name(&self, steps: i64) -> KeyName {
+        KeyName::galois(self.galois(steps), self.eval.params, self.input.level)
     }
 
     /// The same application to another ciphertext like the input.

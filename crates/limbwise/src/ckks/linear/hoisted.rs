@@ -13,7 +13,7 @@ pub(super) struct Raised<'r, D: Device> {
 impl<'r, D: Device> Raised<'r, D> {
     /// Raises the input's digits if they are needed.
     pub(super) fn new(run: &'r Run<'r, D>, needed: bool) -> Self {
-        let digits = run.eval.params.digits(run.input.level);
+        let (digits, _) = run.eval.params.gadget(run.input.level);
         let full = run.basis | run.special;
         let digits = if needed { run.dev.mod_up(&run.input.parts[1], &digits, full) } else { Vec::new() };
         Self { run, digits }

@@ -108,7 +108,7 @@ impl Strategy {
     /// The keys a map needs at a level.
     #[must_use]
     pub fn requirements(self, diagonals: &Diagonals, params: &Params, level: usize) -> Requirements {
-        let name = |steps| KeyName::Galois(GaloisElement::rotation(steps, params.log_n()));
+        let name = |steps| KeyName::galois(GaloisElement::rotation(steps, params.log_n()), params, level);
         self.rotations(diagonals).into_iter().map(|steps| (name(steps), level)).collect()
     }
 

@@ -177,11 +177,11 @@ impl<D: Device> LinearTransform<D> {
         self.weights.iter().flatten().map(bytes).sum()
     }
 
-    /// The keys it needs at its level.
+    /// The keys it needs for a ciphertext at a level, at most its own.
     #[must_use]
-    pub fn requirements(&self, params: &Params) -> Requirements {
-        let name = |steps| KeyName::Galois(GaloisElement::rotation(steps, params.log_n()));
-        self.layout.rotations().into_iter().map(|steps| (name(steps), self.plan.level)).collect()
+    pub fn requirements(&self, params: &Params, level: usize) -> Requirements {
+        let name = |steps| KeyName::galois(GaloisElement::rotation(steps, params.log_n()), params, level);
+        self.layout.rotations().into_iter().map(|steps| (name(steps), level)).collect()
     }
 }
 
@@ -199,7 +199,7 @@ fn stored_basis(params: &Params, diagonals: &Diagonals, plan: LinearPlan) -> Bas
     match (plan.form, plan.strategy) {
         (PlaintextForm::OnTheFly | PlaintextForm::AtUse, _) => narrow_basis(params, diagonals, plan),
         (PlaintextForm::Full, Strategy::DoubleHoisted { .. } | Strategy::Chained { .. }) => {
-            params.basis(plan.level) | params.special()
+            params.basis(plan.level) | params.gadget(plan.level).1
         }
         (PlaintextForm::Full, _) => params.basis(plan.level),
     }

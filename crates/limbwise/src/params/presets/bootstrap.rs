@@ -151,6 +151,7 @@ fn boot(user: usize, eval_mod: u32, coeff_to_slot: u32, special: (u32, usize), d
     let (first, above) = (&[eval_mod][..], &[coeff_to_slot][..]);
     literal.levels = levels(&[(first, 1), (&[30], 3), (&[40], user), (&last, 1), (first, 8), (above, 4)]);
     literal.bootstrapping = Some(bootstrapping(7, Sine::Exponential { harmonics: 2 }));
+    literal.low_level = Some(4);
     literal
 }
 
@@ -161,6 +162,7 @@ fn boot_17() -> ParamsLiteral {
     literal.levels = levels(&[(&[50], 1), (&[31], 2), (&[40], 17), (&[30, 29], 1), (&[50], 8), (&[47], 3)]);
     let boot = bootstrapping(7, sine);
     literal.bootstrapping = Some(BootstrapLiteral { slot_to_coeff: 2, coeff_to_slot: 3, ..boot });
+    literal.low_level = Some(3);
     literal
 }
 
@@ -169,6 +171,7 @@ fn boot_cosine() -> ParamsLiteral {
     let mut literal = ParamsLiteral::chain(16, 50, 40, 0, (49, 8), 4);
     literal.levels = levels(&[(&[50], 1), (&[30], 3), (&[40], 13), (&[50], 10), (&[46], 4)]);
     literal.bootstrapping = Some(bootstrapping(7, Sine::Cosine { arcsine: 3 }));
+    literal.low_level = Some(4);
     literal
 }
 
@@ -176,6 +179,7 @@ fn boot_precise() -> ParamsLiteral {
     let mut literal = ParamsLiteral::chain(16, 50, 45, 0, (50, 7), 5);
     literal.levels = levels(&[(&[50], 1), (&[33], 3), (&[45], 13), (&[27, 27], 1), (&[50], 8), (&[46], 4)]);
     literal.bootstrapping = Some(bootstrapping(7, Sine::Exponential { harmonics: 2 }));
+    literal.low_level = Some(4);
     literal
 }
 
@@ -233,6 +237,7 @@ fn few(
     literal.levels = levels(&[(&[50], 1), below, (&[40], user), (&[29, 29], 1), (&[50], 8), above]);
     let boot = bootstrapping(8, Sine::Exponential { harmonics: 2 });
     literal.bootstrapping = Some(BootstrapLiteral { slot_to_coeff, coeff_to_slot, ..boot });
+    literal.low_level = Some(slot_to_coeff + 1);
     Preset { slots: Some(1 << log_slots), ..preset(name, purpose, literal) }
 }
 
@@ -267,6 +272,7 @@ fn boot_lattigo() -> ParamsLiteral {
     let mut literal = ParamsLiteral::chain(16, 50, 40, 0, (50, 8), 4);
     literal.levels = levels(&[(&[50], 1), (&[33], 3), (&[40], 13), (&[30, 29], 1), (&[50], 8), (&[50], 4)]);
     literal.bootstrapping = Some(bootstrapping(7, Sine::Exponential { harmonics: 2 }));
+    literal.low_level = Some(4);
     literal
 }
 
@@ -287,5 +293,6 @@ fn boot_few() -> ParamsLiteral {
     literal.levels = levels(&[(&[50], 1), (&[30], 2), (&[40], 12), (&[50], 10), (&[46], 2)]);
     let boot = bootstrapping(7, Sine::Cosine { arcsine: 3 });
     literal.bootstrapping = Some(BootstrapLiteral { slot_to_coeff: 2, coeff_to_slot: 2, ..boot });
+    literal.low_level = Some(6);
     literal
 }
