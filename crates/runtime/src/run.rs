@@ -59,7 +59,7 @@ pub struct RunReport {
     /// Time of the evaluation, predicted before the run.
     pub seconds_predicted: f64,
     /// The interval in which it was expected nine times of ten; absent for a divided program, whose parts are predicted one
-    /// by one.
+    /// by one, and in shadow mode, which computes everything a second time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seconds_interval: Option<[f64; 2]>,
     /// How the program was divided; absent on one device.
@@ -196,7 +196,7 @@ pub fn run<P: Program<Scheme: Piped>, C: Client<Scheme = P::Scheme>>(
         peak_memory_bytes: PeakMemory { measured, predicted: plan.peak_memory_bytes.predicted },
         minor_faults,
         seconds_predicted: division.as_ref().map_or(plan.seconds_predicted, Division::seconds),
-        seconds_interval: division.is_none().then_some(plan.seconds_interval),
+        seconds_interval: (division.is_none() && options.shadow.is_none()).then_some(plan.seconds_interval),
         offload: division,
         details,
         warnings,

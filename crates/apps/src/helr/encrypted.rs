@@ -16,7 +16,10 @@
 //!
 //! Bootstrapping: v + i(1−η)w' is one message of F complex slots.
 
-use super::{layout::Layout, walk::Walk};
+use super::{
+    layout::Layout,
+    walk::{Added, Walk},
+};
 use crate::{
     logreg::{
         data::Rounds,
@@ -285,9 +288,11 @@ impl Helr {
         let t = at.1;
         let gradient = self.step(auto, at, v)?;
         let (lead, fit) = (self.lead(t), self.fit(t));
-        // The first gradient is taken at nearly exact weights: its error is the error that each iteration adds.
-        let walk = if t == 1 { walk.adding(gradient.estimate.error() / (lead * fit)) } else { walk };
-        let walk = walk.after(-momentum(t - 1), beside);
+        // The first gradient is taken at nearly exact weights: its error is the noise of every gradient, as encrypted.
+        let walk = if t == 1 { walk.adding(gradient.estimate.error()) } else { walk };
+        // w comes with the factor that the iteration before gave it.
+        let added = Added { unit: 1.0 / (lead * fit), ahead: beside, before: beside / self.lead(t - 1) };
+        let walk = walk.after(-momentum(t - 1), added);
         let expected = |mut c: Ciphertext<D>, error: f64| {
             let Estimate { magnitude, peak, real, .. } = c.estimate;
             c.estimate = Estimate::exact(magnitude).with_peak(peak, real).with_error(error * fit);
@@ -341,7 +346,8 @@ impl<D: Device> Iterations<D> for Helr {
         observer.step(ITERATION, 0, self.options.iterations);
         let _region = region(auto, ITERATION, 0);
         let first = self.first_weights(auto, rows)?;
-        let walk = Walk::START.after(0.0, first[0].estimate.error() / self.fit(0));
+        let added = Added { unit: 0.0, ahead: first[0].estimate.error() / self.fit(0), before: 0.0 };
+        let walk = Walk::START.after(0.0, added);
         Ok(State { step: 1, ciphertexts: first.into(), numbers: walk.numbers() })
     }
 

@@ -5,13 +5,25 @@
 //! by the following steps d' = m·d + f and w' = w + d', as a random walk with momentum. The curvature of the loss only
 //! damps the walk, so the model ignores it.
 
-/// Variances of the error of w and of its last step, their covariance, and the variance that one iteration adds.
+/// Variances of the error of w and of its last step, their covariance, and the variance of a gradient as it is encrypted.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Walk {
     w: f64,
     cross: f64,
     step: f64,
     fresh: f64,
+}
+
+/// What one iteration adds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Added {
+    /// Of an error of the encrypted gradient, how much of it is the weights': the encrypted state is smaller than they are
+    /// before a bootstrapping, and the noise of a gradient is not.
+    pub(super) unit: f64,
+    /// An additional error of v.
+    pub(super) ahead: f64,
+    /// An additional error of the w before, which the next step is counted from.
+    pub(super) before: f64,
 }
 
 impl Walk {
@@ -28,18 +40,19 @@ impl Walk {
         Some(Self { w, cross, step, fresh })
     }
 
-    /// The walk with the error that every iteration adds, which is the error of the first gradient, taken at exact
-    /// weights.
+    /// The walk with the error of every encrypted gradient, which is that of the first one, taken at exact weights.
     pub(super) fn adding(self, deviation: f64) -> Self {
         Self { fresh: deviation * deviation, ..self }
     }
 
-    /// The walk after one iteration with this momentum, and with an additional error of v.
-    pub(super) fn after(self, momentum: f64, beside: f64) -> Self {
-        let step = momentum * momentum * self.step + self.fresh + beside * beside;
+    /// The walk after one iteration with this momentum.
+    pub(super) fn after(self, momentum: f64, added: Added) -> Self {
+        let Added { unit, ahead, before } = added;
+        let step = momentum * momentum * self.step + self.fresh * unit * unit + ahead * ahead;
         let cross = momentum * self.cross + step;
         let w = self.w + 2.0 * momentum * self.cross + step;
-        Self { w, cross, step, ..self }
+        // The error of the w before is in the step from it, and not in the new w.
+        Self { w, cross, step: step + before * before, ..self }
     }
 
     /// Standard deviation of the error of w.
@@ -60,15 +73,22 @@ mod tests {
     /// A single error at the start is propagated: later steps add m + m² + … of it.
     #[test]
     fn an_error_is_carried_on_by_momentum() {
-        let mut walk = Walk::START.after(0.5, 1.0);
+        let none = Added { unit: 1.0, ahead: 0.0, before: 0.0 };
+        let mut walk = Walk::START.after(0.5, Added { ahead: 1.0, ..none });
         for (after, v) in [(1.0, 1.5), (1.5, 1.75), (1.75, 1.875)] {
             assert!((walk.of_weights() - after).abs() < 1e-12 && (walk.of_look_ahead(0.5) - v).abs() < 1e-12);
-            walk = walk.after(0.5, 0.0);
+            walk = walk.after(0.5, none);
         }
         assert_eq!(Walk::of(&walk.numbers()), Some(walk));
         assert_eq!(Walk::of(&[1.0]), None);
         // Independent errors add up as variances: with full momentum, 1² + 2² + 3².
-        let three = (0..3).fold(Walk::START.adding(1.0), |walk, _| walk.after(1.0, 0.0));
+        let three = (0..3).fold(Walk::START.adding(1.0), |walk, _| walk.after(1.0, none));
         assert!((three.of_weights() - 14f64.sqrt()).abs() < 1e-12);
+        // A gradient at an eighth of the weights' size has eight times the error.
+        let eighth = Walk::START.adding(1.0).after(0.0, Added { unit: 8.0, ..none });
+        assert!((eighth.of_weights() - 8.0).abs() < 1e-12);
+        // An error of the w before moves the next steps only.
+        let walk = Walk::START.after(0.5, Added { before: 1.0, ..none });
+        assert_eq!((walk.of_weights(), walk.of_look_ahead(0.5), walk.after(0.5, none).of_weights()), (0.0, 0.5, 0.5));
     }
 }

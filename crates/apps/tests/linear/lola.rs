@@ -57,8 +57,8 @@ fn what_does_not_fit_is_refused_before_any_key() {
     let text = refused(5, Digits::generated(9, 2, 0)).to_string();
     assert!(text.contains("image 1 has 81 pixels; wanted 8×8"), "{text}");
     assert!(matches!(refused(5, Digits { pixels: Vec::new(), labels: Vec::new() }), LolaError::Images(0)));
-    let wide = Shape { filters: 16, ..SHAPE };
-    let count = 144 + 16 + 2560 + 10 + 40 + 4;
+    let wide = Shape { filters: 64, ..SHAPE };
+    let count = 576 + 64 + 10240 + 10 + 40 + 4;
     let wide = Network::new(wide, &generated(3, 1, count, 0.4)).unwrap();
     let text = LolaClient::sides(&params(5), wide, Digits::generated(8, 1, 0)).unwrap_err().to_string();
     assert!(text.contains("choose a larger ring"), "{text}");

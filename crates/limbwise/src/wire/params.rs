@@ -12,7 +12,7 @@ use crate::{
 use serde::{Deserialize, Serialize};
 use std::{borrow::Cow, fmt, io::Write};
 
-/// The identity of a parameter set: the BLAKE3 hash of its file's header.
+/// The identity of a parameter set: the BLAKE3 hash of its file's header without `low_level`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Fingerprint(pub [u8; 32]);
 
@@ -49,13 +49,15 @@ impl<'a> Header<'a> {
 }
 
 /// The fingerprint of a parameter set. Equal literals with equal primes have equal fingerprints, in every version and
-/// on every machine.
+/// on every machine. Which levels have keys of their own does not count: secret keys and ciphertexts are the same.
 ///
 /// # Panics
 /// Never: numbers and strings always serialize.
 #[must_use]
 pub fn fingerprint(params: &Params) -> Fingerprint {
-    let header = serde_json::to_vec(&Header::of(params)).expect("numbers and strings are always written");
+    let literal = ParamsLiteral { low_level: None, ..params.literal().clone() };
+    let header = Header { literal: Cow::Owned(literal), ..Header::of(params) };
+    let header = serde_json::to_vec(&header).expect("numbers and strings are always written");
     Fingerprint(*blake3::hash(&header).as_bytes())
 }
 

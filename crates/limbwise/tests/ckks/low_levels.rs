@@ -5,7 +5,7 @@ use limbwise::{
     ckks::{Diagonals, LinearPlan, LinearTransform, PlaintextForm, Strategy, encrypt_secret},
     params::{Params, ParamsLiteral},
     rlwe::{KeyForm, KeyName, Requirements, key_bytes},
-    wire::{KeyFile, KeyWriter, Origin},
+    wire::{KeyFile, KeyWriter, Origin, params::fingerprint},
 };
 use limbwise_math::galois::GaloisElement;
 
@@ -130,4 +130,11 @@ fn low_levels_that_special_primes_do_not_cover_are_refused() {
     assert!(Params::new(&ParamsLiteral { low_level: Some(4), ..literal() }).is_ok());
     assert!(refused(5).contains("low_level = 5") && refused(5).contains("at most 4"), "{}", refused(5));
     assert!(refused(99).contains("at most 4"));
+}
+
+/// Ciphertexts and secret keys do not know which levels have keys of their own.
+#[test]
+fn fingerprints_are_those_of_the_primes() {
+    let of = |low_level| fingerprint(&Params::new(&ParamsLiteral { low_level, ..literal() }).unwrap());
+    assert_eq!(of(Some(2)), of(None));
 }
