@@ -15,7 +15,9 @@ from limbwise._reports import logger
 from limbwise.errors import DtypeError, InsecureWarning, ParamsError, ShapeError
 
 _KINDS = {"f": np.float64, "i": np.float64, "u": np.float64, "b": np.float64, "c": np.complex128}
-# Presets that bootstrap, by the slots they have.
+# Bits of precision of parameters that are searched for.
+_PRECISION = 20
+# Presets that bootstrap, by the slots they have; they have been searched for those bits.
 _BOOTSTRAPPING = ((1 << 14, "boot-n15"), (1 << 15, "boot"))
 
 
@@ -47,18 +49,19 @@ def choose(
     *,
     depth: int | None = None,
     slots: int | None = None,
-    precision: int = 20,
+    precision: int | None = None,
     bootstrap: bool | None = None,
 ) -> Params:
     """Return parameters: a preset by name, a TOML file, or the smallest secure set for a depth.
 
     Without bootstrapping, ``depth`` is the number of products in a row. Where no secure set has that many levels, or where
-    ``bootstrap`` is true, a preset that bootstraps is taken.
+    ``bootstrap`` is true, a preset that bootstraps is taken. ``precision`` are bits of results after so many products, 20 by
+    default; parameters that are named, and those that bootstrap, have their own.
     """
     for name, value, least in (("depth", depth, 0), ("slots", slots, 1), ("precision", precision, 1)):
         whole(name, value, least)
     if isinstance(preset, Params):
-        return _agrees(preset, "these parameters", depth, bootstrap)
+        return _agrees(preset, "these parameters", depth, precision, bootstrap)
     if preset is not None and not isinstance(preset, (str, os.PathLike)):
         raise ParamsError(
             f"parameters of type {type(preset).__name__}: give a preset's name, a TOML file, or lw.Params"
@@ -66,7 +69,7 @@ def choose(
     if preset is not None:
         preset = os.fspath(preset)
         found = Params.from_toml(Path(preset).read_text()) if preset.endswith(".toml") else Params.preset(preset)
-        return _agrees(found, preset, depth, bootstrap)
+        return _agrees(found, preset, depth, precision, bootstrap)
     wanted = 1 if slots is None else slots
     if not bootstrap:
         if depth is None:
@@ -74,13 +77,19 @@ def choose(
                 "which parameters? give depth=… (products in a row), bootstrap=True, or a preset's name: "
                 + ", ".join(name for name, _ in Params.presets())
             )
-        if precision >= 60:
-            raise ParamsError(f"a precision of {precision} bits: choose 10 to 30")
+        bits = _PRECISION if precision is None else precision
+        if bits >= 60:
+            raise ParamsError(f"a precision of {bits} bits: choose 10 to 30")
         try:
-            return Params.choose(depth, precision, wanted)
+            return Params.choose(depth, bits, wanted)
         except ParamsError:
             if bootstrap is False:
                 raise
+    if precision is not None and precision > _PRECISION:
+        raise ParamsError(
+            f"precision = {precision} with parameters that bootstrap, which have {_PRECISION} bits: name a preset that has "
+            "more, such as boot-precise or boot-80"
+        )
     for most, name in _BOOTSTRAPPING:
         if wanted <= most:
             logger.info("preset %s, which bootstraps: as many levels as wanted", name)
@@ -88,8 +97,14 @@ def choose(
     raise ParamsError(f"{wanted} slots: at most 32768 with bootstrapping; larger arrays are split, so leave slots out")
 
 
-def _agrees(params: Params, name: str, depth: int | None, bootstrap: bool | None) -> Params:
+def _agrees(
+    params: Params, name: str, depth: int | None, precision: int | None, bootstrap: bool | None
+) -> Params:
     """Return parameters that were named, unless something else is asked for beside them."""
+    if precision is not None:
+        raise ParamsError(
+            f"precision = {precision} beside {name}, whose scale of 2^{params.log_scale} decides it: leave one of them out"
+        )
     if depth is not None and depth > params.levels and not params.bootstraps:
         raise ParamsError(f"depth = {depth} beside {name}, which has {params.levels} levels: leave one of them out")
     if bootstrap is not None and bool(bootstrap) != params.bootstraps:

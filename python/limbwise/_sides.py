@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from limbwise._workloads import ClientFiles, PathLike, ServerFiles, Workload
+from limbwise.errors import ParamsError
 
 Numbers = npt.NDArray[np.float64]
 
@@ -19,8 +20,9 @@ class Compiled:
 
     workload: Workload
 
-    def __init__(self, path: Path, samples: int, home: tempfile.TemporaryDirectory[str]) -> None:
-        self.path, self.samples, self._home = path, samples, home
+    def __init__(self, path: Path, samples: Numbers, home: tempfile.TemporaryDirectory[str]) -> None:
+        self.path, self.samples, self._home = path, len(samples), home
+        self._numbers = samples.size // max(len(samples), 1)
 
     def _write(self, name: str, values: npt.ArrayLike) -> Path:
         path = Path(self._home.name) / f"{name}.npy"
@@ -41,19 +43,27 @@ class Compiled:
         client = home / "client" if client is None else client
         server = home / "server" if server is None else server
         theirs, ours = self.workload.keygen(client, server, passphrase=passphrase)
-        return Client(theirs, self.samples, self._home), Server(ours, self.path, self._home)
+        return Client(theirs, (self.samples, self._numbers), self._home), Server(ours, self.path, self._home)
 
 
 class Client:
     """The client's side: encrypts samples and decrypts outputs."""
 
-    def __init__(self, files: ClientFiles, samples: int, home: tempfile.TemporaryDirectory[str]) -> None:
-        self.files, self.samples = files, samples
+    def __init__(self, files: ClientFiles, samples: tuple[int, int], home: tempfile.TemporaryDirectory[str]) -> None:
+        self.files, (self.samples, self._numbers) = files, samples
         self._home, self._count = home, 0
 
     def encrypt(self, samples: npt.ArrayLike) -> Path:
-        """Return the directory of the encrypted samples, as many as the network was compiled for."""
+        """Return the directory of the encrypted samples, as many as the model was compiled for.
+
+        Raises:
+            ParamsError: another number of samples, or numbers outside the calibrated range.
+        """
         values = np.asarray(samples, dtype=np.float64)
+        if values.size != self.samples * self._numbers:
+            raise ParamsError(
+                f"an array of {values.shape}: the model was compiled for {self.samples} samples of {self._numbers} numbers"
+            )
         self._count += 1
         data, out = (self.files.directory / f"{name}{self._count}" for name in ("samples", "inputs"))
         path = data.with_suffix(".npy")

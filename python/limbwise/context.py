@@ -39,7 +39,7 @@ def ckks(  # noqa: D417 - the parameters of choose() are said there
     *,
     depth: int | None = None,
     slots: int | None = None,
-    precision: int = 20,
+    precision: int | None = None,
     bootstrap: bool | None = None,
     complex: bool = False,
     memory: str | int | None = None,

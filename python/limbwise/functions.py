@@ -11,7 +11,7 @@ from limbwise import _limbwise, _moves
 from limbwise._products import conv2d
 from limbwise._reports import logger
 from limbwise.array import EncryptedArray
-from limbwise.errors import DtypeError, EncodeError
+from limbwise.errors import DtypeError, EncodeError, LevelError
 
 __all__ = ["compare", "conv2d", "function", "maximum", "minimum", "poly", "relu", "sigmoid", "sign"]
 
@@ -118,6 +118,26 @@ def function(
     return _series(x, coefficients, low, high, getattr(f, "__name__", "function"))
 
 
+def _depth(coefficients: Sequence[float]) -> int:
+    """Return the levels of a series on [−1, 1]."""
+    return (len(coefficients) - 1).bit_length()
+
+
+def _deepest(x: EncryptedArray) -> int:
+    """Return the most levels of one polynomial: between two bootstrappings, or any without them."""
+    return max(x._context.levels - 1, 1) if x._context.params.bootstraps else 10
+
+
+def _needs(x: EncryptedArray, levels: int, name: str) -> None:
+    """Fail before a function of several steps that has too few levels for all of them, where nothing bootstraps."""
+    level = x.level - (x.log_scale > 1.5 * x._context.params.log_scale)
+    if not x._context.params.bootstraps and level < levels:
+        raise LevelError(
+            f"{name} needs level {levels}; the ciphertext is at level {level} of {x._context.levels}: choose parameters "
+            f"with at least {levels - level} more levels (limbwise params choose), or bootstrap"
+        )
+
+
 def sigmoid(x: EncryptedArray, *, interval: float | tuple[float, float] = 8.0, error: float = 1e-2) -> EncryptedArray:
     """Evaluate ``1 / (1 + exp(−x))`` on an interval by the polynomial of least depth; its error is logged.
 
@@ -131,12 +151,18 @@ def sigmoid(x: EncryptedArray, *, interval: float | tuple[float, float] = 8.0, e
     Raises:
         DtypeError: ``x`` is not encrypted, or complex.
         EncodeError: an interval that is none.
+        LevelError: an error that no polynomial of degree 255 keeps, or more levels than there are.
     """
     x = _real(x, "sigmoid")
     low, high = _interval(x, interval)
-    most = max(x._context.levels - 1, 1)
-    coefficients, reached = _limbwise.fit_sigmoid(low, high, error, min(most, 8))
+    coefficients, reached = _limbwise.fit_sigmoid(low, high, error, min(_deepest(x), 8))
+    if not reached <= error:
+        raise LevelError(
+            f"sigmoid: the polynomial of degree {len(coefficients) - 1} on [{low:g}, {high:g}] has an error of "
+            f"{reached:.2g}, wanted {error:g}: choose a narrower interval or a larger error"
+        )
     logger.info("sigmoid: degree %d on [%g, %g], error %.2g", len(coefficients) - 1, low, high, reached)
+    _needs(x, int((low, high) != (-1.0, 1.0)) + _depth(coefficients), "sigmoid")
     return _series(x, coefficients, low, high, "sigmoid")
 
 
@@ -161,10 +187,10 @@ def _sign(x: EncryptedArray, factor: float, bound: float | None, gap: float, err
     low, high = _interval(x, bound)
     if low != -high:
         raise EncodeError(f"bound {bound!r}: give one positive number")
-    most = max(x._context.levels - 1, 1)
-    stages, reached = _limbwise.sign_stages(gap, error, min(most, 5))
+    stages, reached = _limbwise.sign_stages(gap, error, min(_deepest(x), 5))
     stages[-1] = [factor * c for c in stages[-1]]
     logger.info("sign: degrees %s, error %.2g beyond %g", [len(s) - 1 for s in stages], reached, gap * high)
+    _needs(x, int(high != 1.0) + sum(map(_depth, stages)), "sign")
     result = _series(x, stages[0], -high, high, "sign")
     for stage in stages[1:]:
         inside = result._with(x._native.bounded_by(result._held, 1.0), result._layout)

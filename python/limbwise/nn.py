@@ -64,9 +64,9 @@ def compile(
     samples = np.asarray(sample, dtype=np.float64)
     others = None if calibrate is None else np.asarray(calibrate, dtype=np.float64)
     if others is None:
-        if len(samples) < 2:
-            raise ParamsError("one sample and none to calibrate on: give others as calibrate=")
         samples, others = samples[:1], samples[1:]
+    if samples.ndim == 0 or len(others) == 0:
+        raise ParamsError("no sample is left to calibrate on: give others as calibrate=")
     home = tempfile.TemporaryDirectory(prefix="limbwise-nn-")
     path = _onnx_file(model, samples, Path(home.name))
     given = {"error": error, "margin": margin, "preset": preset, **options}
@@ -162,7 +162,7 @@ class Network(Compiled):
         memory: str | int | None,
         options: dict[str, Any],
     ) -> None:
-        super().__init__(path, len(samples), home)
+        super().__init__(path, samples, home)
         self._memory, self._options = memory, options
         self._calibrate = self._write("calibrate", calibrate)
         self.workload = self._with(samples, "sample", None)

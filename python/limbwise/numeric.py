@@ -54,6 +54,13 @@ def _ends(interval: tuple[float, float], name: str) -> tuple[float, float]:
     return low, high
 
 
+def _positive(interval: tuple[float, float], name: str) -> tuple[float, float]:
+    low, high = _ends(interval, name)
+    if low <= 0:
+        raise EncodeError(f"{name}: interval {interval!r}: give two positive numbers, the smaller first")
+    return low, high
+
+
 def _mapped(x: EncryptedArray, function: Function, low: float, high: float, name: str) -> EncryptedArray:
     """Evaluate a function of one value, whose interval is a promise; padding is zero before and after."""
     x = _moves.quiet(x)
@@ -151,21 +158,21 @@ def reciprocal(x: EncryptedArray, *, interval: tuple[float, float], error: float
         EncodeError: if the interval is not one of positive numbers, or is too wide for the error.
     """
     x = _real(x, "reciprocal")
-    low, high = _ends(interval, "reciprocal")
+    low, high = _positive(interval, "reciprocal")
     return _mapped(x, Function.inverse(low, high, error), low, high, "reciprocal")
 
 
 def sqrt(x: EncryptedArray, *, interval: tuple[float, float], error: float = 2**-12) -> EncryptedArray:
     """Evaluate ``√x``; the arguments are those of :func:`reciprocal`."""
     x = _real(x, "sqrt")
-    low, high = _ends(interval, "sqrt")
+    low, high = _positive(interval, "sqrt")
     return _mapped(x, Function.root(low, high, error), low, high, "sqrt")
 
 
 def rsqrt(x: EncryptedArray, *, interval: tuple[float, float], error: float = 2**-12) -> EncryptedArray:
     """Evaluate ``1/√x``; the arguments are those of :func:`reciprocal`."""
     x = _real(x, "rsqrt")
-    low, high = _ends(interval, "rsqrt")
+    low, high = _positive(interval, "rsqrt")
     return _mapped(x, Function.inverse_root(low, high, error), low, high, "rsqrt")
 
 
@@ -196,9 +203,7 @@ def log(x: EncryptedArray, *, interval: tuple[float, float], error: float = 2**-
     Raises:
         LevelError: if no polynomial of degree 127 has so little error; narrower intervals need smaller degrees.
     """
-    low, high = _ends(interval, "log")
-    if low <= 0:
-        raise EncodeError(f"log: interval {interval!r}: logarithms are of positive numbers")
+    low, high = _positive(interval, "log")
     return _mapped(_real(x, "log"), Function.log(low, high, error), low, high, "log")
 
 
@@ -210,9 +215,10 @@ def softmax(x: EncryptedArray, axis: int = -1, *, bound: float | None = None, er
     Args:
         x: encrypted, real, all values from −bound to bound.
         axis: along which the results add up to one.
-        bound: no value is larger; by default the bound that x has, at most 7. It decides the levels: 4 takes about twenty.
-            Where the program bootstraps, ``exp(2*bound)`` over the length of the axis must be among the values that the
-            preset bootstraps.
+        bound: no value is larger; by default the bound that x has. It decides the levels: 4 takes about twenty. Above 7
+            values are halved and their powers squared, as often as it takes: 10 takes about thirty levels, 40 about
+            forty-five. Where the program bootstraps, ``exp(2*bound)`` over the length of the axis must be among the values
+            that the preset bootstraps, for a bound above 7 that of the halved ones.
         error: the largest error of a result, as a part of the greatest.
     """
     x = _real(x, "softmax")

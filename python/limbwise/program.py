@@ -115,13 +115,38 @@ def _trace(
     return _Traced(native, params, slots, complex, min(x.settle().level for x in results), layouts)
 
 
-def _choose(program: Callable[..., Any], inputs: Any, slots: int | None, precision: int, complex: bool) -> Params:
+def _trace_counted(
+    program: Callable[..., Any], inputs: Any, params: Params, slots: int, complex: bool, boot: str | None
+) -> _Traced:
+    """Trace a program; where its levels do not suffice, the error says how many all of it takes."""
+    try:
+        return _trace(program, inputs, params, slots, complex, boot)
+    except LevelError as first:
+        deep = Params.preset(_DEEP)
+        if params.bootstraps or params.levels >= deep.levels:
+            raise
+        try:
+            needed = deep.levels - _trace(program, inputs, deep, min(slots, deep.max_slots), complex, None).least_level
+        except LevelError:
+            needed = deep.levels + 1
+        if needed <= params.levels:
+            raise
+        takes, more = f"{needed} levels", f"{needed - params.levels} more"
+        if needed > deep.levels:
+            takes, more = f"more than {deep.levels} levels", f"more than {deep.levels}"
+        raise LevelError(
+            f"the program takes {takes}, {params.name} has {params.levels}: choose parameters with {more} "
+            "(limbwise params choose), or with bootstrapping"
+        ) from first
+
+
+def _choose(program: Callable[..., Any], inputs: Any, slots: int | None, precision: int | None, complex: bool) -> Params:
     """Return the smallest parameters with the levels that a program takes."""
     deep = Params.preset(_DEEP)
     try:
         traced = _trace(program, inputs, deep, min(slots or deep.max_slots, deep.max_slots), complex, None)
     except LevelError:
-        return choose(slots=slots, bootstrap=True)
+        return choose(slots=slots, precision=precision, bootstrap=True)
     largest = max((int(np.prod(np.shape(v))) for v, _ in as_inputs(inputs)), default=1)
     wanted = slots or min(largest, 1 << 12)
     return choose(depth=deep.levels - traced.least_level, slots=wanted, precision=precision)
@@ -252,7 +277,7 @@ def record(
     preset: str | Params | None = None,
     depth: int | None = None,
     slots: int | None = None,
-    precision: int = 20,
+    precision: int | None = None,
     complex: bool = False,
 ) -> Recording: ...
 
@@ -292,17 +317,17 @@ def _recorded(
     preset: str | Params | None = None,
     depth: int | None = None,
     slots: int | None = None,
-    precision: int = 20,
+    precision: int | None = None,
     complex: bool = False,
 ) -> Recording:
     if context is not None:
         boot = context._session.bootstrapping
-        return Recording(_trace(program, inputs, context.params, context.slots, context.complex, boot))
+        return Recording(_trace_counted(program, inputs, context.params, context.slots, context.complex, boot))
     if preset is None and depth is None:
         params = _choose(program, inputs, slots, precision, complex)
     else:
         params = choose(preset, depth=depth, slots=slots, precision=precision)
-    return Recording(_trace(program, inputs, params, slots or params.max_slots, complex, None))
+    return Recording(_trace_counted(program, inputs, params, slots or params.max_slots, complex, None))
 
 
 def plan(

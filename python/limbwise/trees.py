@@ -95,6 +95,8 @@ class _Parts:
     """What a model of scikit-learn says: trees, each with the values of its nodes, and what is added to their sum."""
 
     def __init__(self, model: Any) -> None:
+        if not hasattr(model, "n_features_in_"):
+            raise ParamsError(f"{type(model).__name__}: wanted a fitted one (call fit before)")
         kinds = {base.__name__.removesuffix("Classifier").removesuffix("Regressor") for base in type(model).__mro__}
         self.classes = getattr(model, "classes_", None)
         self.trees: list[tuple[Any, Numbers]] = []
@@ -155,6 +157,8 @@ def _of_sklearn(model: Any, features: int) -> bytes:
     except ImportError as e:
         raise MissingDependency("models of scikit-learn need onnx: pip install 'limbwise[nn]'") from e
     parts = _Parts(model)
+    if features != model.n_features_in_:
+        raise ParamsError(f"rows of {features} features: the model was fitted on {model.n_features_in_}")
     lists: dict[str, list[Any]] = {}
 
     def put(**entries: Any) -> None:
@@ -220,7 +224,7 @@ class Forest(Compiled):
         memory: str | int | None,
         options: dict[str, Any],
     ) -> None:
-        super().__init__(path, len(rows), home)
+        super().__init__(path, rows, home)
         # The labels of a classifier of scikit-learn, with their type.
         self._classes: npt.NDArray[Any] | None = None
         self._memory, self._options = memory, options

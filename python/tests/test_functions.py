@@ -55,3 +55,7 @@ def test_what_is_no_polynomial_is_refused(ctx):
         lw.function(x, np.exp, interval=(2, 1))
     with pytest.raises(lw.LevelError):
         lw.sign(x, gap=1e-9, error=1e-9)
+    with pytest.raises(lw.LevelError, match=r"degree 255 on \[-300, 300\] has an error of 0.043, wanted 0.0001"):
+        lw.sigmoid(x, interval=300, error=1e-4)
+    with pytest.raises(lw.LevelError, match="sigmoid needs level 6; the ciphertext is at level 3"):
+        lw.sigmoid(lw.ckks("n13-l3-s40").encrypt([0.5]), interval=8, error=1e-3)

@@ -109,6 +109,19 @@ def test_operands(ctx):
     assert issubclass(lw.DtypeError, TypeError)
 
 
+def test_programs_without_enough_levels_are_told_how_many_they_take():
+    x = lw.like(4)
+    with pytest.raises(lw.LevelError, match="takes 6 levels, n13-l3-s40 has 3: choose parameters with 3 more"):
+        lw.record(lambda x: x**9 * x**9 * x**2, x, preset="n13-l3-s40")
+    with pytest.raises(lw.LevelError, match="takes more than 32 levels, n14-l7-s40 has 7"):
+        lw.plan(lambda x: lw.argmax(x), x, preset="n14-l7-s40")
+    few = lw.ckks("n13-l3-s40").encrypt([0.5, -0.5])
+    with pytest.raises(lw.LevelError, match=r"sign needs level 8; the ciphertext is at level 3 .* at least 5 more"):
+        lw.sign(few, bound=1)
+    with pytest.raises(lw.LevelError, match=r"inverse needs level \d; the ciphertext is at level 3"):
+        lw.reciprocal(few, interval=(0.1, 1))
+
+
 def test_parameters():
     with pytest.raises(lw.ParamsError, match="did you mean"):
         lw.ckks("bot")
@@ -125,6 +138,12 @@ def test_parameters():
     for wrong in ({"depth": -1}, {"depth": 2.5}, {"slots": 0}, {"slots": "many"}, {"threads": 0}, {"precision": 0}):
         with pytest.raises(lw.ParamsError, match="whole number"):
             lw.ckks(**{"depth": 1, **wrong})
+    with pytest.raises(lw.ParamsError, match=r"precision = 30 beside n14-l7-s40, whose scale of 2\^40 decides it"):
+        lw.ckks("n14-l7-s40", precision=30)
+    with pytest.raises(lw.ParamsError, match="precision = 20 beside n13-l3-s40"):
+        lw.record(lambda x: x, lw.like(4), preset="n13-l3-s40", precision=20)
+    with pytest.raises(lw.ParamsError, match="precision = 30 with parameters that bootstrap, which have 20 bits"):
+        lw.ckks(bootstrap=True, precision=30)
     for memory in (-1, [1], True, "3 apples"):
         with pytest.raises(lw.ParamsError, match="3GB"):
             lw.ckks(depth=1, memory=memory)

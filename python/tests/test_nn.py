@@ -49,6 +49,9 @@ def test_both_sides_give_the_networks_scores(net, samples):
     client, server = net.keygen()
     scores = client.decrypt(server(client.encrypt(x[:2])))
     assert scores.shape == (2, 3)
+    for wrong in (x[:3], x[:1], x[:2, :1]):
+        with pytest.raises(ParamsError, match="the model was compiled for 2 samples of"):
+            client.encrypt(wrong)
     assert np.abs(scores - y[:2]).max() < 0.1
     assert np.abs(scores - y[:2]).max() > 1e-9
     # Encoded once, and read from then on.

@@ -130,12 +130,14 @@ def test_mistakes_in_intervals_are_told(deep):
         lw.sqrt(x, interval=(2, 1))
     with pytest.raises(lw.EncodeError, match="give two numbers"):
         lw.rsqrt(x, interval=3)
-    with pytest.raises(lw.EncodeError, match="logarithms are of positive"):
+    with pytest.raises(lw.EncodeError, match="sqrt: interval .* give two positive numbers"):
+        lw.sqrt(x, interval=(0, 1))
+    with pytest.raises(lw.EncodeError, match="log: interval .* give two positive numbers"):
         lw.log(x, interval=(-1, 1))
     with pytest.raises(lw.LevelError, match="narrower interval"):
         lw.log(x, interval=(1e-6, 1))
     with pytest.raises(lw.EncodeError, match="subtract a mean"):
-        lw.softmax(x, bound=50)
+        lw.softmax(x, bound=50_000)
     long = deep.encrypt(np.linspace(-1, 1, 3000))
     with pytest.raises(lw.ShapeError, match="axis 1 of an array of 1 axes"):
         lw.softmax(long, axis=1)

@@ -73,6 +73,18 @@ def test_forests_of_scikit_learn(table):
 
 
 @pytest.mark.skipif(importlib.util.find_spec("sklearn") is None, reason="needs limbwise[nn]")
+def test_models_that_are_not_fitted_or_of_other_rows_are_told(table):
+    pytest.importorskip("onnx")
+    from sklearn.tree import DecisionTreeClassifier
+
+    with pytest.raises(ParamsError, match="DecisionTreeClassifier: wanted a fitted one"):
+        lw.trees.compile(DecisionTreeClassifier(), table[0][:1])
+    fitted = DecisionTreeClassifier(max_depth=2).fit(*table)
+    with pytest.raises(ParamsError, match="rows of 3 features: the model was fitted on"):
+        lw.trees.compile(fitted, table[0][:1, :3])
+
+
+@pytest.mark.skipif(importlib.util.find_spec("sklearn") is None, reason="needs limbwise[nn]")
 @pytest.mark.parametrize("labels", [["01", "02"], [False, True], [1.0, 2.0], ["1", "x"]])
 def test_labels_keep_their_type(table, labels):
     pytest.importorskip("onnx")

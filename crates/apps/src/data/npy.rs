@@ -69,7 +69,11 @@ pub fn parse(file: impl Read, length: u64, path: &Path) -> Result<Numbers, DataE
         z.is_finite() && (matches!(item.kind, Kind::Float | Kind::Complex) || z.re.abs() <= MOST_INTEGER)
     };
     if let Some(at) = values.iter().position(|z| !usable(z)) {
-        let got = format!("number {} is {}", at + 1, values[at]);
+        let (number, value) = (at + 1, values[at]);
+        let got = match item.kind {
+            Kind::Complex => format!("number {number} is {value}"),
+            _ => format!("number {number} is {}", value.re),
+        };
         let next = "replace numbers that are missing or infinite".into();
         return Err(DataError::Format { path: path.to_owned(), got, wanted: "finite numbers".into(), next });
     }

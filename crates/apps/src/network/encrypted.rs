@@ -399,7 +399,7 @@ impl Program for Planned {
 
     fn timed(&self, steps: &[(&str, f64)]) -> Details {
         let boot = |name: &str| name == BOOTSTRAPPING;
-        let sum = steps.iter().filter(|(name, _)| boot(name)).map(|(_, seconds)| seconds).sum::<f64>();
+        let sum = steps.iter().filter(|(name, _)| boot(name)).fold(0.0, |sum, (_, seconds)| sum + seconds);
         let named = steps.iter().filter(|(name, _)| !boot(name));
         let layers: Vec<_> = named.map(|(name, seconds)| json!({ "name": name, "seconds": seconds })).collect();
         crate::program::fields(json!({ "layer_seconds": layers, "bootstrapping_seconds": sum }))

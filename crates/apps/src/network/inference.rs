@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{linear::layer::Model, way::Arrangement};
 use limbwise::{
-    ckks::{BootstrapPlan, LevelPolicy, PlaintextForm, Strategy},
+    ckks::{BootstrapPlan, LevelPolicy, PlaintextForm, Strategy, functions::Halvings},
     params::Params,
 };
 use serde::{Deserialize, Serialize};
@@ -83,7 +83,7 @@ impl Inference {
         if let Some(sign) = self.sign.as_ref().filter(|sign| !sign.is_possible()) {
             return wrong("the activations", format!("{sign:?}"), SignChoice::WANTED);
         }
-        if let Some((layer, times)) = self.squarings.iter().find(|(_, times)| !(1..=steep::MOST).contains(times)) {
+        if let Some((layer, times)) = self.squarings.iter().find(|(_, times)| !(1..=Halvings::MOST).contains(times)) {
             return wrong("the activations", format!("{times} squarings in layer {layer}"), "1 to 12");
         }
         if !(1..=MOST_SAMPLES).contains(&self.samples) {

@@ -7,6 +7,7 @@ use super::{
     function::{Expression, Named},
     skeleton::{Operation, Value},
 };
+use limbwise::ckks::functions::Halvings;
 use std::collections::BTreeMap;
 
 /// How often the exponentials of a softmax are squared, by the name of its layer; none in those that are not named.
@@ -16,10 +17,6 @@ pub type Squarings = BTreeMap<String, u32>;
 const EXPONENTIAL: &str = " (exp)";
 /// Error of an exponential, for each unit of the smallest sum, from which on it is squared instead.
 const STEEP: f64 = 0.1;
-/// Largest argument of an exponential that is squared: `e^6` leaves 17 of the 25 bits that a scale of 2^40 has.
-const GENTLE: f64 = 6.0;
-/// Scores of 24,000, and more levels than any parameters have without many bootstrappings.
-pub const MOST: u32 = 12;
 
 /// Further layers that are too steep, by the samples of the calibration, for a margin and an error. What they make may
 /// overflow, so that more are found where these are squared.
@@ -47,9 +44,7 @@ pub fn squarings(
         if is_gentle || !is_known {
             return None;
         }
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "1 to 12")]
-        let times = (most / GENTLE).log2().ceil().clamp(1.0, f64::from(MOST)) as u32;
-        Some((layer.to_owned(), times))
+        Some((layer.to_owned(), Halvings::of(most).count()))
     };
     Ok(values.iter().enumerate().filter_map(of).collect())
 }
@@ -58,7 +53,7 @@ pub fn squarings(
 /// squared it is relative to a usual value, and squares double it.
 pub(super) fn error(squarings: &Squarings, (layer, expression): (&str, &Expression), unit: Unit, usual: f64) -> f64 {
     let Some(&times) = layer.rsplit_once(" (").and_then(|(layer, _)| squarings.get(layer)) else { return usual };
-    let doubled = usual * (-f64::from(times)).exp2();
+    let doubled = Halvings::from(times).of_each(usual);
     let f = |u: f64| expression.evaluate(unit.middle + unit.half * u).abs();
     let relative = f(0.0) / f(-1.0).max(f(1.0));
     match expression {

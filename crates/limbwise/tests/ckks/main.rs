@@ -11,6 +11,8 @@ mod bridge;
 #[cfg(test)]
 mod common;
 #[cfg(test)]
+mod function_levels;
+#[cfg(test)]
 mod functions;
 #[cfg(test)]
 mod lazy;

@@ -211,7 +211,36 @@ fn rows_are_normal_and_add_up_to_one() {
         }
     }
     assert!((0..SLOTS).filter(|&p| !inside[p]).all(|p| shares[p].abs() < 1e-3 && normal[p].abs() < 1e-3));
-    assert!(Softmax::new(&rows, 25.0, 1e-3).unwrap_err().to_string().contains("subtract a mean"));
+    assert!(Softmax::new(&rows, 1e5, 1e-3).unwrap_err().to_string().contains("subtract a mean"));
+}
+
+/// Scores of which one exponential would have no precision at all; the first row has all of its scores at the lower end.
+#[test]
+fn steep_scores_are_halved_and_their_powers_squared() {
+    let (s, rows) = (session(52), rows());
+    let (auto, top) = (s.auto(), s.params.top_level());
+    let ready = |x: &Ciphertext<Dev>, _| auto.settle(x);
+    for bound in [7.5, 15.0, 40.0] {
+        let mut scores: Vec<f64> = slots(&rows).iter().map(|x| bound * 0.5 * x).collect();
+        for (i, p) in places(&rows)[0].iter().enumerate() {
+            scores[*p] = -bound + 0.5 * i as f64;
+        }
+        let x = encrypted(&s, &[real(scores.iter().copied())]).bounded_by(bound);
+        let softmax = Softmax::new(&rows, bound, 1e-3).unwrap();
+        let shares = softmax.apply(&auto, &x, &ready).unwrap();
+        assert_eq!(shares.level, top - softmax.levels(SLOTS), "{bound}");
+        let got = &values(&s, &shares)[0];
+        for row in places(&rows) {
+            let most = row.iter().map(|&p| scores[p]).fold(f64::MIN, f64::max);
+            let total: f64 = row.iter().map(|&p| (scores[p] - most).exp()).sum();
+            for p in row {
+                let wanted = (scores[p] - most).exp() / total;
+                assert!((got[p] - wanted).abs() < 2e-3, "up to {bound}, place {p}: {}, {wanted}", got[p]);
+            }
+        }
+        let bits = shares.estimate.precision_bits();
+        assert!((10.0..40.0).contains(&bits), "up to {bound}: {bits} bits");
+    }
 }
 
 #[test]

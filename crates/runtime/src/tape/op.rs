@@ -113,7 +113,11 @@ impl Op {
                     return machine.look_up(a, table);
                 }
                 let ready = |x: &Ciphertext<D>, levels| auto.ready_with(x, levels, machine.bootstrapper);
-                function.apply(auto, &machine.ready(a, function.first_levels())?, &ready)
+                let a = machine.ready(a, function.first_levels())?;
+                if machine.bootstrapper.is_none() {
+                    function.check_levels(auto, &a)?;
+                }
+                function.apply(auto, &a, &ready)
             }
             Self::Negate => Ok(auto.eval.negate(&a.get())),
             Self::AddScalar(c) => Ok(auto.add_scalar(&a.get(), *c)),

@@ -150,9 +150,15 @@ fn of_model(
         return Err(file(format!("{} nodes", graph.nodes.len()), "at most 16384"));
     }
     let metadata = model.metadata.into_iter().map(|entry| (entry.key, entry.value)).collect();
-    let mut importer = Importer::new(&graph, version);
+    // Squares of a softmax change nothing of its samples, which were looked at before.
+    let pair = if squarings.is_empty() { samples::Pair::of(&graph, version) } else { None };
+    let mut importer = Importer::new(&graph, version, 1);
     importer.builder.squarings.clone_from(squarings);
-    Ok((importer.network(&graph)?, metadata))
+    let network = importer.network(&graph)?;
+    if pair.is_some_and(|pair| pair.are_apart(&network).contains(&false)) {
+        return Err(samples::joined(&graph, version));
+    }
+    Ok((network, metadata))
 }
 
 struct Importer<'g> {
@@ -164,13 +170,13 @@ struct Importer<'g> {
     needed: HashSet<&'g str>,
     /// Tensors of integers that are encrypted.
     whole: HashSet<String>,
-    /// Tensors whose first axis is that of samples.
-    batched: HashSet<String>,
     version: i64,
+    /// What the first side of an input is where it is not known.
+    samples: usize,
 }
 
 impl<'g> Importer<'g> {
-    fn new(graph: &'g onnx::Graph, version: i64) -> Self {
+    fn new(graph: &'g onnx::Graph, version: i64, samples: usize) -> Self {
         let constants = graph.initializers.iter().map(|t| (t.name.as_str(), t)).collect();
         let (mut needed, mut uses): (HashSet<&str>, HashMap<&str, usize>) = (HashSet::new(), HashMap::new());
         for output in &graph.outputs {
@@ -192,8 +198,8 @@ impl<'g> Importer<'g> {
             uses,
             needed,
             whole: HashSet::new(),
-            batched: HashSet::new(),
             version,
+            samples,
         }
     }
 
@@ -239,12 +245,9 @@ impl<'g> Importer<'g> {
             return refuse("an input without a shape", "one with its sides: export with a sample");
         };
         let sides = &shape.sides[..];
-        if sides.first().is_some_and(|side| side.value.is_none_or(|value| value <= 0)) {
-            self.batched.insert(input.name.clone());
-        }
         let side = |(at, side): (usize, &onnx::Side)| match side.value {
             Some(value) if value > 0 => usize::try_from(value).ok(),
-            _ => (at == 0).then_some(1),
+            _ => (at == 0).then_some(self.samples),
         };
         let shape: Option<Vec<usize>> = sides.iter().enumerate().map(side).collect();
         let Some(shape) = shape else {
@@ -258,16 +261,13 @@ impl<'g> Importer<'g> {
     }
 
     fn step(&mut self, node: &'g onnx::Node) -> Result<(), ImportError> {
-        let names = [&node.name, node.outputs.first().unwrap_or(&node.name)];
-        let named = names.into_iter().find(|name| !name.is_empty()).cloned().unwrap_or_default();
+        let named = named(node);
         self.builder.layer = named.clone();
         let at = |r: Refused| layer(&named, &node.operator, r);
         if let Some(name) = node.outputs.iter().find(|name| self.is_made(name)) {
             return Err(at(Refused { got: format!("{name} is made again"), wanted: "a tensor of one node".into() }));
         }
         let inputs = node.inputs.iter().map(|name| self.tensor(name)).collect::<Taken<Vec<_>>>().map_err(at)?;
-        let batched: Vec<bool> = node.inputs.iter().map(|name| self.batched.contains(name)).collect();
-        let stays = samples::stays(node, &inputs, &batched).map_err(at)?;
         let is_read = |name: &String| self.needed.contains(name.as_str());
         self.builder.results = node.outputs.iter().rposition(is_read).map_or(0, |last| last + 1);
         self.builder.whole = node.inputs.iter().any(|name| self.whole.contains(name));
@@ -280,9 +280,6 @@ impl<'g> Importer<'g> {
             }
             if whole && tensor.numbers().is_none() {
                 self.whole.insert(name.clone());
-            }
-            if stays && tensor.numbers().is_none() && tensor.shape.first() == Some(&1) {
-                self.batched.insert(name.clone());
             }
             let often = self.uses.get(name.as_str()).is_some_and(|&count| count > 1);
             let tensor = if often { self.builder.shared(tensor).map_err(at)? } else { tensor };
@@ -311,6 +308,12 @@ impl<'g> Importer<'g> {
     }
 }
 
+/// The name of a node, or that of the first tensor that it makes.
+fn named(node: &onnx::Node) -> String {
+    let mut names = std::iter::once(&node.name).chain(&node.outputs);
+    names.find(|name| !name.is_empty()).cloned().unwrap_or_default()
+}
+
 fn layer(layer: &str, operator: &str, Refused { got, wanted }: Refused) -> ImportError {
     ImportError::Layer { layer: layer.into(), operator: operator.into(), got, wanted }
 }
@@ -327,6 +330,10 @@ mod graphs {
         assert!(text.contains("layer Tanh.y (Tanh): y is made again"), "{text}");
         let text = relu().of_version(99).refused();
         assert!(text.contains("operators of version 99") && text.contains("at most version 28"), "{text}");
+        let mut nameless = Writer::new(&[1, 3]);
+        let outputs = vec![String::new(), "y".into()];
+        nameless.0.nodes.push(Node { inputs: vec!["x".into()], outputs, operator: "LSTM".into(), ..Node::default() });
+        assert!(nameless.refused().contains("layer y (LSTM): an operator that is not known"));
         let mut shapeless = relu();
         shapeless.0.inputs[0].kind.as_mut().unwrap().tensor.as_mut().unwrap().shape = None;
         assert!(shapeless.refused().contains("layer x (Input): an input without a shape"));

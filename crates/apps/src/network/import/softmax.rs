@@ -12,6 +12,7 @@ use super::{
     pointwise::{function, joined, subtracted},
 };
 use crate::network::function::{Expression, Joined, Named};
+use limbwise::ckks::functions::Halvings;
 
 /// What a softmax is made of.
 struct Powers {
@@ -36,7 +37,7 @@ fn powers(b: &mut Builder, attributes: Attributes<'_>, x: &Tensor) -> Taken<Powe
     let centred = b.shared(centred)?;
     let argument = match squarings {
         0 => Expression::X,
-        _ => Expression::X.by(Joined::Mul, (-f64::from(squarings)).exp2()),
+        _ => Expression::X.by(Joined::Mul, Halvings::from(squarings).of_each(1.0)),
     };
     let exp = function(b, &centred, &argument.of(Named::Exp))?;
     b.layer = format!("{layer} (exp)");

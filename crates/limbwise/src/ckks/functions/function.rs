@@ -79,6 +79,14 @@ impl Function {
         }
     }
 
+    /// Fails where a value lacks levels that it takes before its end, in a program that does not bootstrap.
+    ///
+    /// # Errors
+    /// [`LevelError::Exhausted`](crate::error::LevelError::Exhausted) with all of the levels.
+    pub fn check_levels<D: Device>(&self, auto: &Auto<'_, D>, x: &Ciphertext<D>) -> Result<()> {
+        auto.eval.needs(self.name(), x, self.levels(x.slots))
+    }
+
     /// The value at a number in the clear, by the same polynomials; `None` for functions of whole rows.
     #[must_use]
     pub fn evaluate(&self, x: f64) -> Option<f64> {

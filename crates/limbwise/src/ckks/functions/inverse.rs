@@ -93,10 +93,11 @@ impl Inverse {
         Ok(Self { from, to, start: Series::interpolate(start, from, to, degree), residual: first, iterations })
     }
 
-    /// Levels: the interval, the polynomial, the first residual, one an iteration.
+    /// Levels: the interval and the polynomial; where there are iterations the first residual, and one for each.
     #[must_use]
     pub fn levels(&self) -> usize {
-        2 + depth(self.start.coefficients.len() - 1) + self.iterations as usize
+        let iterations = self.iterations as usize;
+        self.first_levels() + if iterations == 0 { 0 } else { 1 + iterations }
     }
 
     /// Bound of the relative error.
@@ -138,13 +139,16 @@ impl Inverse {
         let _region = auto.eval.device().region("inverse", self.iterations);
         let most = self.from.recip();
         let y = auto.settle(&auto.chebyshev(&noiseless(x), &self.start)?)?.bounded_by(most * (1.0 + self.residual));
+        if self.iterations == 0 {
+            let error = y.estimate.error();
+            return Ok(self.ended(y, x, error));
+        }
         let mut y = ready(&y, 1)?;
         let product = auto.settle(&auto.mul(&noiseless(x), &noiseless(&y))?)?;
-        // Relative errors: of the first residual, and of each product, where the inverse is as large as in the mean.
-        let typical = (self.from * self.to).sqrt();
-        // The first residual sees the error of the polynomial, so an iteration takes it away.
-        let polynomial = if self.iterations == 0 { y.estimate.error() * typical } else { 0.0 };
-        let mut relative = product.estimate.error().hypot(polynomial);
+        // Relative errors: of the first residual, and of each product, where the inverse is as large as in the mean. The first
+        // residual sees the error of the polynomial, so an iteration takes it away.
+        let typical = self.typical();
+        let mut relative = product.estimate.error();
         let mut e = auto.add_scalar(&auto.eval.negate(&product), 1.0);
         let mut bound = self.residual;
         for step in 0..self.iterations {
@@ -160,12 +164,25 @@ impl Inverse {
                 bound *= bound;
             }
         }
-        // Of 1/x the slope is 1/x²: what comes in, and what was made on the way.
-        let argument = x.estimate.error() * self.slope();
-        let error = argument.hypot(relative * typical.recip());
+        Ok(self.ended(y, x, relative / typical))
+    }
+
+    /// The inverse of a usual argument is one over this.
+    fn typical(&self) -> f64 {
+        (self.from * self.to).sqrt()
+    }
+
+    /// What an error is as a part of a usual argument.
+    pub(super) fn relative(&self, error: f64) -> f64 {
+        error / self.typical()
+    }
+
+    /// The result with its bound, and with its error: what came in with the argument, and what was made on the way.
+    fn ended<D: Device>(&self, y: Ciphertext<D>, x: &Ciphertext<D>, made: f64) -> Ciphertext<D> {
+        let error = (x.estimate.error() * self.slope()).hypot(made);
         // Values and errors are as those of arguments that lie evenly in the interval: at the steep end both are larger, and
         // decryption allows for it by the ratio of the peak to this.
-        Ok(known(y, most * (1.0 + self.error() + ROOM), error).with_magnitude(typical.recip()))
+        known(y, (1.0 + self.error() + ROOM) / self.from, error).with_magnitude(self.typical().recip())
     }
 
     /// Root mean square of `1/x²` on the interval.

@@ -1,27 +1,32 @@
 //! Functions of whole rows: softmax, and rows centered and divided by their deviation.
 
 use super::{
-    Inverse, InverseRoot, Rows, Smooth,
-    composed::{Ready, inside},
+    Halvings, Inverse, InverseRoot, Rows, Smooth,
+    composed::{ROOM, Ready, inside, known, noiseless},
 };
 use crate::{
     ckks::{Auto, Ciphertext},
-    error::{FunctionError, Result},
+    error::{Error, FunctionError, Result},
 };
 use limbwise_device::Device;
 
-/// Bound of exponents: sums of `exp(x − bound)` lie in an interval whose ends have a quotient of `exp(2·bound)`, and an
-/// [`Inverse`] takes a quotient of about a million.
-const MOST: f64 = 7.0;
+/// Largest bound that one exponential serves: sums of `exp(x − bound)` lie in an interval whose ends have a quotient of
+/// `exp(2·bound)`, and an [`Inverse`] takes a quotient of about a million.
+const PLAIN: f64 = 7.0;
+/// Relative error of the inverses before the last: the next division takes it away.
+const LOOSE: f64 = 0.125;
 
 /// `exp(x_i)/Σ_j exp(x_j)` along rows of values from −bound to bound.
+///
+/// Values beyond 7 are divided by 2^k ([`Halvings`]); their exponentials are made parts of their sum and squared k times.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Softmax {
     rows: Rows,
     bound: f64,
-    /// `exp(x − bound)`, at most one.
+    /// `exp((x − bound)/2^k)`, at most one.
     powers: Smooth,
-    inverse: Inverse,
+    /// Of the sum of the exponentials, and of that of each square.
+    inverses: Vec<Inverse>,
 }
 
 /// `(x − mean)/√(variance + ε)` along rows.
@@ -38,25 +43,37 @@ impl Softmax {
     /// The softmax of values from −bound to bound. `error` is the largest error of a result, as a part of the greatest.
     ///
     /// # Errors
-    /// [`FunctionError::Bound`] for a bound beyond 7; as [`Smooth::exp`] and [`Inverse::new`].
+    /// [`FunctionError::Bound`] for a bound that no number of halvings serves; as [`Smooth::exp`] and [`Inverse::new`].
     pub fn new(rows: &Rows, bound: f64, error: f64) -> Result<Self> {
-        if !(bound > 0.0 && bound <= MOST) {
-            return Err(FunctionError::Bound { function: "softmax", bound, most: MOST }.into());
+        let most = Halvings::largest();
+        if !(bound > 0.0 && bound <= most) {
+            return Err(FunctionError::Bound { function: "softmax", bound, most }.into());
         }
-        // Relative to the smallest value that a sum can have.
-        let least = (-2.0 * bound).exp();
-        let powers = Smooth::new("softmax", |x| (x - bound).exp(), [-bound, bound], 0.25 * error * least)?;
+        let halvings = if bound <= PLAIN { Halvings::NONE } else { Halvings::of(bound) };
+        // Relative to the smallest value that a sum can have; each power may be wrong by a quarter of the error.
+        let least = (-2.0 * halvings.of_each(bound)).exp();
+        let of_powers = halvings.of_each(0.25 * error);
+        let power = |x: f64| halvings.of_each(x - bound).exp();
+        let powers = Smooth::new("softmax", power, [-bound, bound], of_powers * least)?;
         #[expect(clippy::cast_precision_loss, reason = "values of an axis")]
         let count = rows.axis().length as f64;
-        // Each power may be wrong by a quarter of the error.
-        let inverse = Inverse::new(count * least * (1.0 - 0.25 * error), count * (1.0 + 0.25 * error), 0.5 * error)?;
-        Ok(Self { rows: rows.clone(), bound, powers, inverse })
+        let mut interval = [count * least * (1.0 - of_powers), count * (1.0 + of_powers)];
+        let mut inverses = Vec::new();
+        for _ in 0..halvings.count() {
+            inverses.push(Inverse::new(interval[0], interval[1], LOOSE)?);
+            // Squares of parts whose sum is nearly one.
+            interval = [(1.0 - LOOSE).powi(2) / count * (1.0 - ROOM), (1.0 + LOOSE).powi(2) * (1.0 + ROOM)];
+        }
+        inverses.push(Inverse::new(interval[0], interval[1], 0.5 * error)?);
+        Ok(Self { rows: rows.clone(), bound, powers, inverses })
     }
 
-    /// Levels on so many slots: exponential, inverse of the sum, their product, and one if the sum must be spread.
+    /// Levels on so many slots: the exponential; for each sum its inverse, their product, and one if it must be spread; for
+    /// each square one.
     #[must_use]
     pub fn levels(&self, slots: usize) -> usize {
-        self.powers.levels() + self.rows.spread_levels(slots) + self.inverse.levels() + 1
+        let of_sum = |inverse: &Inverse| self.rows.spread_levels(slots) + inverse.levels() + 1;
+        self.powers.levels() + self.inverses.iter().map(of_sum).sum::<usize>() + self.inverses.len() - 1
     }
 
     /// Levels of the first polynomial.
@@ -79,16 +96,50 @@ impl Softmax {
         inside("softmax", x, self.bound)?;
         // Where no value is there is zero, whose power is known.
         let powers = self.powers.apply(auto, x, ready)?;
-        let powers = self.rows.filled(auto, &powers, -self.powers.evaluate(0.0))?.bounded_by(1.0);
+        let mut powers = self.rows.filled(auto, &powers, -self.powers.evaluate(0.0))?.bounded_by(1.0);
         #[expect(clippy::cast_precision_loss, reason = "values of an axis")]
-        let count = self.rows.axis().length as f64;
-        let total = self.rows.total(auto, &powers, count)?;
-        let total = self.rows.spread(auto, &total, 1.0, ready)?;
+        let mut most = self.rows.axis().length as f64;
+        let (last, before) = self.inverses.split_last().ok_or(Error::State)?;
+        // Of parts that add up to nearly one, and of their squares.
+        let size = (1.0 + LOOSE) / most.sqrt();
+        for inverse in before {
+            // The error of a sum is one of all parts of its row alike, which the next division takes away.
+            let total = self.spread_total(auto, (&powers, most), noiseless, ready)?;
+            let parts = self.divided(auto, &powers, (inverse, &noiseless(&total)), ready)?.bounded_by(1.0 + LOOSE);
+            let error = parts.estimate.error().hypot(size * inverse.relative(total.estimate.error()));
+            let parts = known(parts, 1.0 + LOOSE, error).with_magnitude(size);
+            powers = auto.settle(&auto.square(&ready(&parts, 1)?)?)?.with_magnitude(size);
+            most = (1.0 + LOOSE).powi(2);
+        }
+        let total = self.spread_total(auto, (&powers, most), Ciphertext::clone, ready)?;
+        Ok(self.divided(auto, &powers, (last, &total), ready)?.bounded_by(1.0))
+    }
+
+    /// The sum of each row, which is at most `most`, at all of its places; `seen` is the sum with the error that counts.
+    fn spread_total<D: Device>(
+        &self,
+        auto: &Auto<'_, D>,
+        (powers, most): (&Ciphertext<D>, f64),
+        seen: fn(&Ciphertext<D>) -> Ciphertext<D>,
+        ready: Ready<'_, D>,
+    ) -> Result<Ciphertext<D>> {
+        let total = self.rows.total(auto, powers, most)?;
+        let total = self.rows.spread(auto, &seen(&total), 1.0, ready)?;
         // Rows without a value have no sum to divide by.
-        let total = self.rows.without_rows(auto, &total, count)?;
-        let inverse = ready(&self.inverse.apply(auto, &total, ready)?, 1)?;
-        let inverse = self.rows.handed_back(auto, &inverse, x.batch());
-        Ok(auto.settle(&auto.mul(&ready(&powers, 1)?, &inverse)?)?.bounded_by(1.0))
+        self.rows.without_rows(auto, &total, most)
+    }
+
+    /// Powers divided by the sums of their rows.
+    fn divided<D: Device>(
+        &self,
+        auto: &Auto<'_, D>,
+        powers: &Ciphertext<D>,
+        (inverse, total): (&Inverse, &Ciphertext<D>),
+        ready: Ready<'_, D>,
+    ) -> Result<Ciphertext<D>> {
+        let inverse = ready(&inverse.apply(auto, total, ready)?, 1)?;
+        let inverse = self.rows.handed_back(auto, &inverse, powers.batch());
+        auto.settle(&auto.mul(&ready(powers, 1)?, &inverse)?)
     }
 }
 
