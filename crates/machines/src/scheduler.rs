@@ -305,9 +305,8 @@ impl Schedule {
     /// Bytes that passed through each pool.
     #[must_use]
     pub fn drawn_bytes(&self) -> Vec<u64> {
-        let through = |pool: usize| {
-            self.program.tasks.iter().map(|t| t.stage.drawn_bytes(pool)).fold(0, u64::saturating_add)
-        };
+        let through =
+            |pool: usize| self.program.tasks.iter().map(|t| t.stage.drawn_bytes(pool)).fold(0, u64::saturating_add);
         (0..self.program.pools.len()).map(through).collect()
     }
 

@@ -61,6 +61,7 @@ fn numbers_of_a_file_have_the_effect_they_name() {
     let spec = of(&new_machine("mine"));
     let ticks = |changes: &[(&str, &str)]| on(&spec.with_overrides(changes).unwrap(), 4).ticks();
     let base = ticks(&[]);
+    assert!(ticks(&[("memory.hbm.latency_ns", "0")]) < base);
     for (path, more) in [
         ("unit.transforms.words_per_cycle", "1024"),
         ("unit.conversions.targets_at_once", "24"),
