@@ -264,9 +264,8 @@ fn blobs_are_read_in_the_form_of_their_type() {
         let cast = if of_type.contains('f') { "extf" } else { "sitofp" };
         source(&function(&text.replace("CAST", cast), "!ct1")).unwrap().plains[0].values[0]
     };
-    assert_eq!(read("bf16", "0x803F0040"), 1.0);
-    assert_eq!(read("f16", "0x003E0000"), 1.5);
-    assert_eq!(read("ui8", "0xFF00"), 255.0);
-    assert_eq!(read("i8", "0xFF00"), -1.0);
-    assert_eq!(read("i1", "0x0100"), 1.0);
+    let forms = ["bf16", "f16", "ui8", "i8", "i1"];
+    let blobs = ["0x803F0040", "0x003E0000", "0xFF00", "0xFF00", "0x0100"];
+    let got: Vec<f64> = forms.into_iter().zip(blobs).map(|(form, blob)| read(form, blob)).collect();
+    assert_eq!(got, [1.0, 1.5, 255.0, -1.0, 1.0]);
 }
