@@ -187,6 +187,9 @@ def vectors() -> list[Program]:
     turned = "  %c = arith.constant 3 : index\n  %t = tensor_ext.rotate %a0, %c : T, index\n"
     turned += "  %m = arith.mulf %t, %a0 : T\n  %r = arith.negf %m : T\n  return %r : T\n"
     known = "  %d = arith.subf %a1, %a0 : T\n  %r = arith.mulf %d, %a0 : T\n  return %r : T\n"
+    whole = "  %c = arith.constant dense<[1, -2, 3, -4, 5, -6, 7, -8]> : T\n  %m = arith.muli %a0, %c : T\n"
+    whole += "  %r = arith.addi %m, %c : T\n  return %r : T\n"
+    fifth = "".join(f"  %{i} = arith.mulf %{i - 1 if i else 'a0'}, %a0 : T\n" for i in range(4)) + "  return %3 : T\n"
     loop = "  %o = arith.constant dense<0.5> : T\n"
     loop += "  %r = affine.for %i = 0 to 5 iter_args(%s = %o) -> (T) {\n    %m = arith.mulf %a0, %s : T\n"
     loop += "    %n = arith.addf %m, %o : T\n    affine.yield %n : T\n  }\n  return %r : T\n"
@@ -224,6 +227,21 @@ def vectors() -> list[Program]:
             known.replace("T", t16),
             lambda m, x: [(b - a) * a for a, b in zip(m, x, strict=True)],
             clear=(0,),
+        ),
+        Program(
+            "whole_numbers",
+            [(tensor(8, of="i32"), [1.0, -1.0, 0.0, 1.0, 0.0, -1.0, -1.0, 1.0])],
+            tensor(8, of="i32"),
+            whole.replace("T", tensor(8, of="i32")),
+            lambda x: [(v + 1.0) * (i + 1) * (-1) ** i for i, v in enumerate(x)],
+        ),
+        Program(
+            "divided_first",
+            [(t16, numbers(16, 11))],
+            t16,
+            fifth.replace("T", t16),
+            lambda x: [v**5 for v in x],
+            options="greedy-modulus-switch-before-first-mul=true",
         ),
         Program(
             "loop", [(t8, numbers(8, 9))], t8, loop.replace("T", t8), lambda x: [horner(v) for v in x], passes=UNROLL

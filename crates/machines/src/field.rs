@@ -181,9 +181,19 @@ fn comments(table: &toml_edit::Table, sections: &str, above: &str, found: &mut B
 /// The range that a number is outside of. The bounds keep all products of a few numbers far from overflow.
 pub(crate) fn out_of_range(path: &str, value: &Value) -> Option<&'static str> {
     let x = value.as_float().or_else(|| value.as_integer().map(to_f64))?;
-    let may_be_zero = ["_cycles", "_w", "_mm2", "node_ns", "launch_ns", "transfer_ns", "prefetch_mb", "policy.moduli"]
-        .iter()
-        .any(|end| path.ends_with(end));
+    const MAY_BE_ZERO: [&str; 10] = [
+        "_cycles",
+        "_w",
+        "_mm2",
+        "latency_ns",
+        "turnaround_ns",
+        "node_ns",
+        "launch_ns",
+        "transfer_ns",
+        "prefetch_mb",
+        "policy.moduli",
+    ];
+    let may_be_zero = MAY_BE_ZERO.iter().any(|end| path.ends_with(end));
     let (range, wanted) = match (path.ends_with("_share"), value.is_integer(), may_be_zero) {
         (true, ..) => (0.0..=1.0, "a number from 0 to 1"),
         (_, true, true) => (0.0..=1e6, "an integer from 0 to 10^6"),

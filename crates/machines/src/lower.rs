@@ -90,9 +90,9 @@ impl<'a> Work<'a> {
         work
     }
 
-    /// Sets bytes a tick of a pool aside for loads and stores.
-    pub(crate) fn set_aside(&mut self, port: usize, bytes: u64) {
-        self.empty.set_aside(port, bytes);
+    /// Sets grains a tick of a pool aside for loads and stores.
+    pub(crate) fn set_aside(&mut self, port: usize, grains: u64) {
+        self.empty.set_aside(port, grains);
         let pools = &self.empty.pools;
         self.stages.iter_mut().for_each(|stage| *stage = stage.within(pools));
     }

@@ -1,6 +1,6 @@
 //! A program as tasks on units: what a scheduler places in time.
 
-use crate::phases::Phases;
+use crate::{phases::Phases, report::as_f64};
 use limbwise_graph::{Basis, NodeId};
 use std::collections::BTreeMap;
 
@@ -45,8 +45,43 @@ pub enum Order {
 pub struct Pool {
     /// Its name in reports.
     pub name: &'static str,
-    /// Bytes a tick for all tasks together.
+    /// What passes in a tick for all tasks together, in grains.
     pub per_tick: u64,
+}
+
+/// Grains of a byte. Bandwidths and draws are counted in these: few of them are whole bytes a tick.
+pub const GRAINS: u64 = 1 << 32;
+
+impl Pool {
+    /// A pool that passes so many bytes a tick.
+    #[must_use]
+    pub fn new(name: &'static str, bytes_per_tick: f64) -> Self {
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "positive, and saturates")]
+        let per_tick = (bytes_per_tick * as_f64(GRAINS)).round() as u64;
+        Self { name, per_tick: per_tick.max(1) }
+    }
+
+    /// Bytes that pass in a tick.
+    #[must_use]
+    pub fn bytes_per_tick(&self) -> f64 {
+        as_f64(self.per_tick) / as_f64(GRAINS)
+    }
+
+    /// Ticks in which so many bytes pass.
+    fn ticks(&self, bytes: u64) -> u64 {
+        in_parts(bytes, self.per_tick)
+    }
+}
+
+/// Grains of some bytes in equal parts, or the number of parts of a size: rounded up.
+fn in_parts(bytes: u64, parts: u64) -> u64 {
+    match bytes.checked_mul(GRAINS) {
+        Some(grains) => grains.div_ceil(parts),
+        None => {
+            let grains = u128::from(bytes) * u128::from(GRAINS);
+            u64::try_from(grains.div_ceil(u128::from(parts))).unwrap_or(u64::MAX)
+        }
+    }
 }
 
 /// Most pools of a machine.
@@ -69,7 +104,7 @@ pub struct Stage {
     pub parts: u32,
     /// Needs all of its operands before it starts.
     pub whole_input: bool,
-    /// Bytes a tick that it takes from each pool.
+    /// Grains a tick that it takes from each pool.
     pub draws: [u64; POOLS],
 }
 
@@ -86,10 +121,10 @@ impl Stage {
     /// If there are fewer pools than entries.
     #[must_use]
     pub fn drawing(mut self, pools: &[Pool], bytes: &[u64]) -> Self {
-        let slowest = pools.iter().zip(bytes).map(|(pool, &bytes)| bytes.div_ceil(pool.per_tick)).max();
+        let slowest = pools.iter().zip(bytes).map(|(pool, &bytes)| pool.ticks(bytes)).max();
         self.occupancy = self.occupancy.max(slowest.unwrap_or(0));
         for (i, &bytes) in bytes.iter().enumerate() {
-            self.draws[i] = bytes.div_ceil(self.occupancy.max(1)).min(pools[i].per_tick);
+            self.draws[i] = in_parts(bytes, self.occupancy.max(1)).min(pools[i].per_tick);
         }
         self
     }
@@ -100,8 +135,15 @@ impl Stage {
         if pools.iter().zip(self.draws).all(|(pool, draw)| draw <= pool.per_tick) {
             return self;
         }
-        let bytes = self.draws.map(|draw| draw.saturating_mul(self.occupancy));
+        let bytes: [u64; POOLS] = std::array::from_fn(|pool| self.drawn_bytes(pool));
         self.drawing(pools, &bytes[..pools.len()])
+    }
+
+    /// Bytes that it takes from a pool: those that were asked for, as long as it runs for fewer than 2^32 ticks.
+    #[must_use]
+    pub fn drawn_bytes(&self, pool: usize) -> u64 {
+        let grains = u128::from(self.draws[pool]) * u128::from(self.occupancy);
+        u64::try_from(grains / u128::from(GRAINS)).unwrap_or(u64::MAX)
     }
 }
 
@@ -168,7 +210,7 @@ pub struct Program {
     pub widths: Vec<u64>,
     /// Shared bandwidths, less what is set aside of them.
     pub pools: Vec<Pool>,
-    /// The pool that loads and stores pass as well, and the bytes a tick of it that are set aside for them.
+    /// The pool that loads and stores pass as well, and the grains a tick of it that are set aside for them.
     pub aside: Option<(usize, u64)>,
     /// Length of a tick.
     pub tick_seconds: f64,
@@ -208,18 +250,18 @@ impl Program {
         self.edges.reserve(tasks + 2 * operands);
     }
 
-    /// Sets bytes a tick of a pool aside for loads and stores.
-    pub(crate) fn set_aside(&mut self, port: usize, bytes: u64) {
+    /// Sets grains a tick of a pool aside for loads and stores.
+    pub(crate) fn set_aside(&mut self, port: usize, grains: u64) {
         if let Some(pool) = self.pools.get_mut(port) {
-            pool.per_tick = pool.per_tick.saturating_sub(bytes).max(1);
-            self.aside = Some((port, bytes));
+            pool.per_tick = pool.per_tick.saturating_sub(grains).max(1);
+            self.aside = Some((port, grains));
         }
     }
 
-    /// Bytes a tick that are set aside of a pool.
+    /// Grains a tick that are set aside of a pool.
     #[must_use]
     pub fn aside_of(&self, pool: usize) -> u64 {
-        self.aside.filter(|(port, _)| *port == pool).map_or(0, |(_, bytes)| bytes)
+        self.aside.filter(|(port, _)| *port == pool).map_or(0, |(_, grains)| grains)
     }
 
     /// Adds a task.

@@ -5,7 +5,7 @@
 //! its position in the plan, so a program has one schedule, on every host and in every run. The plan is the tie rule
 //! because it is the order in which on-chip memory was given out; another order would stall at gates (ADR 45).
 
-use crate::program::{Edge, POOLS, Program, Stage, TaskId};
+use crate::program::{Edge, GRAINS, POOLS, Program, Stage, TaskId};
 use limbwise_graph::Graph;
 use std::{cmp::Reverse, collections::BinaryHeap};
 
@@ -305,25 +305,21 @@ impl Schedule {
     /// Bytes that passed through each pool.
     #[must_use]
     pub fn drawn_bytes(&self) -> Vec<u64> {
-        let through = |pool: usize| {
-            self.program
-                .tasks
-                .iter()
-                .map(|t| t.stage.draws[pool].saturating_mul(t.stage.occupancy))
-                .fold(0, u64::saturating_add)
-        };
+        let through =
+            |pool: usize| self.program.tasks.iter().map(|t| t.stage.drawn_bytes(pool)).fold(0, u64::saturating_add);
         (0..self.program.pools.len()).map(through).collect()
     }
 
-    /// Bytes a tick of a pool that loads and stores take, who pass it as well: as they come over the time of the schedule,
+    /// Grains a tick of a pool that loads and stores take, who pass it as well: as they come over the time of the schedule,
     /// or, where all together would take longer than it through the pool, over that. `None` without any.
     pub(crate) fn through(&self, port: usize) -> Option<u64> {
         let pool = self.program.pools.get(port)?;
         let moved = u128::from(self.program.off_chip_bytes.values().fold(0, |sum: u64, &b| sum.saturating_add(b)));
         let all = moved + u128::from(self.drawn_bytes()[port]);
-        let whole = u128::from(pool.per_tick);
-        let ticks = u128::from(self.ticks()).max(all.div_ceil(whole)).max(1);
-        u64::try_from(moved.div_ceil(ticks)).ok().filter(|_| moved > 0).map(|bytes| bytes.min(pool.per_tick - 1))
+        let (whole, grains) = (u128::from(pool.per_tick), u128::from(GRAINS));
+        let ticks = u128::from(self.ticks()).max((all * grains).div_ceil(whole)).max(1);
+        let aside = u64::try_from((moved * grains).div_ceil(ticks)).unwrap_or(u64::MAX);
+        (moved > 0).then_some(aside.min(pool.per_tick - 1))
     }
 
     /// The critical path backwards: tasks with the ticks from their start to the start of the next on the path. The

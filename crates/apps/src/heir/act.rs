@@ -53,6 +53,13 @@ pub struct Step {
     pub nominal: Nominal,
 }
 
+impl Step {
+    /// The level that the text gives the result.
+    pub(super) fn level(&self) -> usize {
+        self.nominal.level.unwrap_or(0)
+    }
+}
+
 /// An encoded vector, before it is encoded.
 #[derive(Clone, Debug)]
 pub struct Plain {

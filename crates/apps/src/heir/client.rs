@@ -84,6 +84,7 @@ impl Client for HeirClient {
         let slots =
             |rows: &[Vec<Vec<f64>>]| rows.iter().flatten().flatten().map(|&x| x.into()).collect::<Vec<Complex64>>();
         let found = SlotsFound { precision: Precision::of(&slots(&got), &slots(&twin)), accuracy: None };
+        warnings.extend(self.program.beyond(&twin));
         match (self.arrays(&got), self.arrays(&twin)) {
             (Ok(got), Ok(twin)) => {
                 details.extend(fields(json!({ "largest_error": farthest(&got, &twin) })));

@@ -14,14 +14,44 @@ pub(super) const DYNAMIC: i64 = i64::MIN;
 /// What a tensor holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Element {
-    Real {
-        bytes: usize,
-    },
+    Real(Float),
     Whole {
         bytes: usize,
+        signed: bool,
     },
     /// Ciphertexts or plaintexts.
     Handle,
+}
+
+/// A form of floating-point numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Float {
+    Half,
+    /// The upper half of a single.
+    Brain,
+    Single,
+    Double,
+}
+
+impl Float {
+    fn bytes(self) -> usize {
+        match self {
+            Self::Half | Self::Brain => 2,
+            Self::Single => 4,
+            Self::Double => 8,
+        }
+    }
+
+    /// A number from its bits.
+    fn of_bits(self, bits: u64) -> f64 {
+        let single = |bits: u64| f64::from(f32::from_bits(u32::try_from(bits & 0xffff_ffff).unwrap_or(0)));
+        match self {
+            Self::Double => f64::from_bits(bits),
+            Self::Single => single(bits),
+            Self::Brain => single(bits << 16),
+            Self::Half => half(bits),
+        }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,13 +64,17 @@ pub(super) struct Type {
 impl Element {
     fn parse(text: &str) -> Option<Self> {
         Some(match text {
-            "f64" => Self::Real { bytes: 8 },
-            "f32" => Self::Real { bytes: 4 },
-            "f16" | "bf16" => Self::Real { bytes: 2 },
-            "index" | "i64" | "si64" | "ui64" => Self::Whole { bytes: 8 },
-            "i32" | "si32" | "ui32" => Self::Whole { bytes: 4 },
-            "i16" | "si16" | "ui16" => Self::Whole { bytes: 2 },
-            "i8" | "si8" | "ui8" | "i1" => Self::Whole { bytes: 1 },
+            "f64" => Self::Real(Float::Double),
+            "f32" => Self::Real(Float::Single),
+            "f16" => Self::Real(Float::Half),
+            "bf16" => Self::Real(Float::Brain),
+            "index" | "i64" | "si64" | "ui64" => Self::Whole { bytes: 8, signed: true },
+            "i32" | "si32" => Self::Whole { bytes: 4, signed: true },
+            "i16" | "si16" => Self::Whole { bytes: 2, signed: true },
+            "i8" | "si8" => Self::Whole { bytes: 1, signed: true },
+            "ui32" => Self::Whole { bytes: 4, signed: false },
+            "ui16" => Self::Whole { bytes: 2, signed: false },
+            "ui8" | "i1" => Self::Whole { bytes: 1, signed: false },
             _ if text.starts_with('!') => Self::Handle,
             _ => return None,
         })
@@ -146,8 +180,8 @@ fn dense(module: &Module<'_>, value: &str, element: Element, count: usize) -> Re
     }
     Ok(match element {
         Element::Handle => return Err("a constant of ciphertexts".into()),
-        Element::Real { bytes } => {
-            Items::Reals(Rc::new(spread(words.iter().map(|word| real(word, bytes)).collect::<Result<_, _>>()?, count)))
+        Element::Real(float) => {
+            Items::Reals(Rc::new(spread(words.iter().map(|word| real(word, float)).collect::<Result<_, _>>()?, count)))
         }
         Element::Whole { .. } => {
             Items::Wholes(Rc::new(spread(words.iter().map(|word| whole(word)).collect::<Result<_, _>>()?, count)))
@@ -160,11 +194,11 @@ fn spread<T: Copy>(numbers: Vec<T>, count: usize) -> Vec<T> {
     if numbers.len() == count { numbers } else { vec![numbers[0]; count] }
 }
 
-fn real(word: &str, bytes: usize) -> Result<f64, String> {
+fn real(word: &str, float: Float) -> Result<f64, String> {
     let number = match word.strip_prefix("0x") {
         Some(bits) => {
             let bits = u64::from_str_radix(bits, 16).map_err(|_| format!("{word:?} is no number"))?;
-            float(bits, bytes)
+            float.of_bits(bits)
         }
         None => word.parse().map_err(|_| format!("{word:?} is no number"))?,
     };
@@ -180,15 +214,6 @@ fn whole(word: &str) -> Result<i64, String> {
         "true" => Ok(1),
         "false" => Ok(0),
         _ => word.parse().map_err(|_| format!("{word:?} is no whole number of 64 bits")),
-    }
-}
-
-/// A float from its bits.
-fn float(bits: u64, bytes: usize) -> f64 {
-    match bytes {
-        8 => f64::from_bits(bits),
-        4 => f64::from(f32::from_bits(u32::try_from(bits & 0xffff_ffff).unwrap_or(0))),
-        _ => half(bits),
     }
 }
 
@@ -215,8 +240,10 @@ fn hex(text: &str) -> Result<Vec<u8>, String> {
 
 /// Little-endian numbers; a single one stands for all.
 fn from_bytes(bytes: &[u8], element: Element, count: usize) -> Result<Items, String> {
-    let (Element::Real { bytes: size } | Element::Whole { bytes: size }) = element else {
-        return Err("a constant of ciphertexts".into());
+    let size = match element {
+        Element::Real(float) => float.bytes(),
+        Element::Whole { bytes, .. } => bytes,
+        Element::Handle => return Err("a constant of ciphertexts".into()),
     };
     if bytes.len() != size * count && bytes.len() != size {
         return Err(format!("a blob of {} bytes for {count} numbers of {size}", bytes.len()));
@@ -224,12 +251,12 @@ fn from_bytes(bytes: &[u8], element: Element, count: usize) -> Result<Items, Str
     let word = |chunk: &[u8]| chunk.iter().rev().fold(0u64, |word, &byte| word << 8 | u64::from(byte));
     let words = bytes.chunks_exact(size).map(word);
     Ok(match element {
-        Element::Real { .. } => {
-            let reals = words.map(|bits| finite(float(bits, size))).collect::<Result<_, _>>()?;
+        Element::Real(float) => {
+            let reals = words.map(|bits| finite(float.of_bits(bits))).collect::<Result<_, _>>()?;
             Items::Reals(Rc::new(spread(reals, count)))
         }
         _ => {
-            let unused = 64 - 8 * size;
+            let unused = if matches!(element, Element::Whole { signed: true, .. }) { 64 - 8 * size } else { 0 };
             let signed = words.map(|word| (word << unused).cast_signed() >> unused);
             Items::Wholes(Rc::new(spread(signed.collect(), count)))
         }

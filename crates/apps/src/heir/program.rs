@@ -1,7 +1,7 @@
 //! A program of HEIR as a workload.
 
 use super::{
-    act::Act,
+    act::{Act, Step},
     lower::{Lowering, canonical, extra, mapped, power},
     params::{beside, chosen},
     source::{Argument, Kind, Source},
@@ -62,12 +62,14 @@ impl Heir {
         if needed > policy.levels() {
             let has = policy.levels();
             return Err(HeirError::of_all(format!(
-                "takes {needed} levels; the parameters have {has} (leave --preset out)"
+                "takes {needed} levels; the parameters have {has} (--preset gives others)"
             )));
         }
         if header.slots > params.max_slots() {
             let (slots, most) = (header.slots, params.max_slots());
-            return Err(HeirError::of_all(format!("{slots} slots; the parameters have {most} (leave --preset out)")));
+            return Err(HeirError::of_all(format!(
+                "{slots} slots; the parameters have {most} (--preset gives others)"
+            )));
         }
         let boots = source.steps.iter().find(|step| step.act == Act::Bootstrap);
         if let (Some(step), None) = (boots, params.bootstrapping()) {
@@ -137,11 +139,15 @@ impl Heir {
         let mut values: Vec<Option<Ciphertext<D>>> = Vec::with_capacity(inputs.len() + source.steps.len());
         let arguments = source.arguments.iter().flat_map(|a| std::iter::repeat_n(a, a.ciphertexts));
         for (input, argument) in inputs.iter().zip(arguments) {
+            let power = power(&source.header, argument.nominal.log_scale);
+            let scale = canonical(params, input.level, power);
             values.push(Some(match argument.kind {
                 // Zero is zero at any scale.
-                Kind::Zero => {
-                    let power = power(&source.header, argument.nominal.log_scale);
-                    Ciphertext { scale: canonical(params, input.level, power), ..input.clone() }
+                Kind::Zero => Ciphertext { scale, ..input.clone() },
+                // Vectors are encoded at the scale of a level: what the text has above it comes by a constant.
+                _ if power > 1 => {
+                    let above = auto.eval.mul_scalar(input, 1.0, scale / input.scale)?;
+                    Ciphertext { scale, ..above }
                 }
                 _ => input.clone(),
             }));
@@ -157,11 +163,30 @@ impl Heir {
             }
             let unused = last[inputs.len() + at] <= at;
             values.push((!unused).then_some(result));
-            levels.push(step.nominal.level.unwrap_or(0));
+            levels.push(step.level());
         }
         let result = |&id: &u32| auto.settle(values[id as usize].as_ref().expect("results are kept"));
         let results = source.outcomes.iter().flat_map(|outcome| &outcome.ids).map(result).collect::<Result<_>>()?;
         Ok((results, lowering.apart))
+    }
+
+    /// What is wrong with results of such sizes: beyond half of the modulus of their level they wrap around.
+    pub(super) fn beyond(&self, results: &[Vec<Vec<f64>>]) -> Option<String> {
+        let (source, params) = (&self.source, &self.params);
+        let levels: Vec<usize> =
+            source.input_levels().into_iter().chain(source.steps.iter().map(Step::level)).collect();
+        let rows = source.outcomes.iter().zip(results).flat_map(|(outcome, rows)| outcome.ids.iter().zip(rows));
+        rows.map(|(&id, row)| (mapped(params, levels[id as usize], self.slack), row)).find_map(|(level, row)| {
+            let size = row.iter().map(|x| x.abs()).fold(0.0, f64::max);
+            let (log_scale, log_modulus) = (params.scale(level).log2(), params.log_modulus(level));
+            let most = (log_modulus - 1.0 - log_scale).exp2();
+            let kept = size < most;
+            (!kept).then(|| {
+                format!(
+                    "results are up to {size:.3e}; from {most:.3e} on they wrap around the modulus 2^{log_modulus:.1} at scale 2^{log_scale:.1}: give smaller numbers, or a --preset with a larger first prime"
+                )
+            })
+        })
     }
 
     /// Slots of each result's ciphertexts, from what was decrypted.
@@ -189,7 +214,7 @@ impl Source {
             let inherited = step.operands.iter().map(|&id| more[id as usize]).max().unwrap_or(0);
             let inherited = if step.act == Act::Bootstrap { 0 } else { inherited };
             more.push(inherited + extra(step, before));
-            levels.push(step.nominal.level.unwrap_or(0));
+            levels.push(step.level());
         }
         more.into_iter().max().unwrap_or(0)
     }

@@ -2,13 +2,12 @@
 
 use super::{
     act::{Act, Nominal, Plain, Step},
-    constant::{Element, Items, MOST_NUMBERS, Type},
+    constant::{Element, Float, MOST_NUMBERS, Type},
     params::MOST_LOG_N,
     text::{HeirError, Module, Op, Read, Text},
     unroll::{Left, Machine},
     value::{Tensor, Value},
 };
-use std::rc::Rc;
 
 /// Parameters that the text was made for.
 #[derive(Clone, Debug, PartialEq)]
@@ -138,7 +137,7 @@ impl Source {
     /// # Errors
     /// [`HeirError`] for numbers of another count than the argument's.
     pub fn pack(&self, argument: usize, numbers: &[f64]) -> Read<Vec<Vec<f64>>> {
-        let Argument { shape, packs, ciphertexts, whole, kind, .. } = &self.arguments[argument];
+        let Argument { shape, packs, ciphertexts, kind, .. } = &self.arguments[argument];
         let slots = self.header.slots;
         if *kind == Kind::Zero {
             return Ok(vec![vec![0.0; slots]; *ciphertexts]);
@@ -159,7 +158,7 @@ impl Source {
         let types = function.regions.first().map(|body| body.types.clone()).unwrap_or_default();
         let of_type = types.first().and_then(|text| Type::parse(&module, text));
         let of_type = of_type.ok_or_else(|| function.wrong("a first argument that is not read"))?;
-        let mut values = vec![numbers_as(&of_type, numbers, *whole)];
+        let mut values = vec![Value::of_reals(&of_type, numbers.to_vec())];
         values.extend(types.iter().skip(1).map(|_| Value::Key));
         let results = machine.call(packs, values)?;
         let ids = results.first().and_then(Value::ciphers);
@@ -322,9 +321,10 @@ fn given<'t>(
                 let got = numbers.len();
                 return Err(function.wrong(format!("clear argument {at} takes {wanted} numbers, got {got}")));
             }
-            let element = if argument.whole { Element::Whole { bytes: 8 } } else { Element::Real { bytes: 8 } };
+            let whole = Element::Whole { bytes: 8, signed: true };
+            let element = if argument.whole { whole } else { Element::Real(Float::Double) };
             let shape = tensor.then(|| argument.shape.clone());
-            values.push(numbers_as(&Type { shape, element }, numbers, argument.whole));
+            values.push(Value::of_reals(&Type { shape, element }, numbers.clone()));
             continue;
         }
         let handles: Vec<Value> = (0..argument.ciphertexts).map(|_| cipher(machine.input())).collect();
@@ -334,20 +334,6 @@ fn given<'t>(
         });
     }
     Ok(values)
-}
-
-/// Numbers as a value of a type; whole numbers where the type has them.
-fn numbers_as(of_type: &Type, numbers: &[f64], whole: bool) -> Value {
-    #[expect(clippy::cast_possible_truncation, reason = "whole numbers of the user, which saturate")]
-    let rounded = |x: &f64| x.round() as i64;
-    match (&of_type.shape, whole) {
-        (Some(shape), true) => {
-            let items = Items::Wholes(Rc::new(numbers.iter().map(rounded).collect()));
-            Value::Tensor(Tensor { shape: shape.clone(), items })
-        }
-        (None, true) => Value::Whole(rounded(&numbers[0])),
-        _ => Value::of_reals(of_type, numbers.to_vec()),
-    }
 }
 
 /// The parameters by the attributes of the module.

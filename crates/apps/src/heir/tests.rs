@@ -1,4 +1,5 @@
 use super::{Heir, HeirClient, Source, act::Act, plain, source::Kind, text::HeirError};
+use crate::client::Client as _;
 use serde::Deserialize;
 use std::{path::PathBuf, sync::Arc};
 
@@ -235,4 +236,36 @@ fn numbers_of_another_count_or_beyond_the_bound_are_refused() {
     let client = HeirClient::new(&program, &secret).unwrap();
     let got = client.expecting(vec![vec![1.0, 2.0]], 0.1).unwrap_err().to_string();
     assert!(got.contains("[2] numbers for results of [1]"), "{got}");
+}
+
+/// 64 slots of 2^45, in a modulus of 55 bits at level 0: the product of two tens has room, that of two forties has not.
+#[test]
+fn results_that_wrap_around_are_told() {
+    let (source, _, _) = program("mult_dep");
+    let program = Heir::choose(Arc::new(source), 50.0).unwrap();
+    let told = |x: f64| {
+        let client = HeirClient::new(&program, &[vec![x]]).unwrap();
+        let twin = plain::evaluate(program.source(), &[client.values(0)[0].iter().map(|z| z.re).collect()]);
+        let slots = |row: &Vec<f64>| row.iter().map(|&x| x.into()).collect::<Vec<limbwise::Complex64>>();
+        let results: Vec<Vec<Vec<_>>> = twin.iter().flatten().map(|row| vec![slots(row)]).collect();
+        client.conclude(&results).warnings
+    };
+    assert_eq!(told(2.0), [""; 0]);
+    let warnings = told(10.0).join("");
+    assert!(warnings.contains("wrap around the modulus 2^55"), "{warnings}");
+}
+
+#[test]
+fn blobs_are_read_in_the_form_of_their_type() {
+    let read = |of_type: &str, blob: &str| {
+        let text = format!(
+            "    %c = \"arith.constant\"() <{{value = dense<\"{blob}\"> : tensor<2x{of_type}>}}> : () -> tensor<2x{of_type}>\n    %p = \"arith.constant\"() <{{value = 0 : index}}> : () -> index\n    %e = \"tensor.extract\"(%c, %p) : (tensor<2x{of_type}>, index) -> {of_type}\n    %v = \"arith.CAST\"(%e) : ({of_type}) -> f64\n    %t = \"tensor.splat\"(%v) : (f64) -> tensor<8xf64>\n    %q = \"lwe.rlwe_encode\"(%t) : (tensor<8xf64>) -> !pt\n    %r = \"ckks.add_plain\"(%x, %q) : (!ct1, !pt) -> !ct1\n    \"func.return\"(%r) : (!ct1) -> ()"
+        );
+        let cast = if of_type.contains('f') { "extf" } else { "sitofp" };
+        source(&function(&text.replace("CAST", cast), "!ct1")).unwrap().plains[0].values[0]
+    };
+    let forms = ["bf16", "f16", "ui8", "i8", "i1"];
+    let blobs = ["0x803F0040", "0x003E0000", "0xFF00", "0xFF00", "0x0100"];
+    let got: Vec<f64> = forms.into_iter().zip(blobs).map(|(form, blob)| read(form, blob)).collect();
+    assert_eq!(got, [1.0, 1.5, 255.0, -1.0, 1.0]);
 }

@@ -316,7 +316,7 @@ impl<'m, 't> Machine<'m, 't> {
             }
             let count = of_type.count().ok_or("a tensor that is too large")?;
             let items = match of_type.element {
-                constant::Element::Real { .. } => Items::Reals(Rc::new(vec![0.0; count])),
+                constant::Element::Real(_) => Items::Reals(Rc::new(vec![0.0; count])),
                 constant::Element::Whole { .. } => Items::Wholes(Rc::new(vec![0; count])),
                 constant::Element::Handle => Items::Handles(Rc::new(vec![None; count])),
             };

@@ -1,6 +1,6 @@
 //! Values while a text is executed: numbers, tensors of numbers or of handles, and operations on them.
 
-use super::constant::{Handle, Items, MOST_NUMBERS, Type};
+use super::constant::{Element, Handle, Items, MOST_NUMBERS, Type};
 use std::rc::Rc;
 
 #[derive(Clone, Debug)]
@@ -91,11 +91,21 @@ impl Value {
         }
     }
 
-    /// The value of a type with these numbers.
+    /// The value of a type with these numbers, to nearest where the type has whole ones.
     pub(super) fn of_reals(of_type: &Type, reals: Vec<f64>) -> Self {
-        match &of_type.shape {
-            None => Self::Real(reals[0]),
-            Some(shape) => Self::Tensor(Tensor { shape: shape.clone(), items: Items::Reals(Rc::new(reals)) }),
+        #[expect(clippy::cast_possible_truncation, reason = "saturates, as numbers beyond 2^63 have no meaning here")]
+        let rounded = |x: &f64| x.round() as i64;
+        let whole = matches!(of_type.element, Element::Whole { .. });
+        match (&of_type.shape, whole) {
+            (None, false) => Self::Real(reals[0]),
+            (None, true) => Self::Whole(rounded(&reals[0])),
+            (Some(shape), whole) => {
+                let items = match whole {
+                    true => Items::Wholes(Rc::new(reals.iter().map(rounded).collect())),
+                    false => Items::Reals(Rc::new(reals)),
+                };
+                Self::Tensor(Tensor { shape: shape.clone(), items })
+            }
         }
     }
 }

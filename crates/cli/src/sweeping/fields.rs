@@ -102,26 +102,26 @@ fn check(name: &str, value: &str, machines: &[(String, Spec)]) -> Result<(), Mac
     machines.iter().try_for_each(|(_, spec)| spec.with_overrides(&[(name, value)]).map(drop))
 }
 
-/// The objectives of these names.
+/// The objectives of these names; without any, seconds, and the area where every machine has one.
 ///
 /// # Errors
 /// [`Mistake`] for names that are none, or for numbers that a machine does not give.
 pub(crate) fn objectives(names: &[String], machines: &[(String, Spec)]) -> Result<Vec<Metric>, Mistake> {
     let known = || METRICS.iter().map(|m| m.name).collect::<Vec<_>>().join(", ");
-    let named = |name: &String| {
+    let named = |name: &str| {
         let none = || Mistake(format!("--objectives {name}: there is no such number; choose of {}", known()));
         Metric::named(name).ok_or_else(none)
     };
-    let objectives = names.iter().map(named).collect::<Result<Vec<Metric>, Mistake>>()?;
-    let energy = ["energy_j", "area_mm2", "edap"];
-    for wanted in objectives.iter().filter(|metric| energy.contains(&metric.name)) {
+    if names.is_empty() {
+        let seconds = named("seconds")?;
+        let area = named("area_mm2")?;
+        let has = machines.iter().map(|(_, spec)| gives(spec, &area)).collect::<Result<Vec<bool>, Mistake>>()?;
+        return Ok(if has.contains(&false) { vec![seconds] } else { vec![seconds, area] });
+    }
+    let objectives = names.iter().map(|name| named(name)).collect::<Result<Vec<Metric>, Mistake>>()?;
+    for wanted in &objectives {
         for (name, spec) in machines {
-            let empty = limbwise_graph::Graph::default();
-            let machine = machine::open(spec).map_err(|e| Mistake(e.to_string()))?;
-            let schedule = machine.schedule(&empty).map_err(|e| Mistake(e.to_string()))?;
-            let energy = machine.report(&empty, &schedule).energy;
-            let known = energy.is_some_and(|e| wanted.name == "energy_j" || e.area_mm2.is_some());
-            if !known {
+            if !gives(spec, wanted)? {
                 let text = format!(
                     "--objectives {}: the model \"{name}\" does not know it; choose of seconds, off_chip_bytes, key_bytes, products, t_as_us, slots_bits_s, precision_bits, log2_failure, budget_bits",
                     wanted.name
@@ -131,4 +131,16 @@ pub(crate) fn objectives(names: &[String], machines: &[(String, Spec)]) -> Resul
         }
     }
     Ok(objectives)
+}
+
+/// Whether a machine gives a number: energy and area are those that some do not.
+fn gives(spec: &Spec, wanted: &Metric) -> Result<bool, Mistake> {
+    if !["energy_j", "area_mm2", "edap"].contains(&wanted.name) {
+        return Ok(true);
+    }
+    let empty = limbwise_graph::Graph::default();
+    let machine = machine::open(spec).map_err(|e| Mistake(e.to_string()))?;
+    let schedule = machine.schedule(&empty).map_err(|e| Mistake(e.to_string()))?;
+    let energy = machine.report(&empty, &schedule).energy;
+    Ok(energy.is_some_and(|e| wanted.name == "energy_j" || e.area_mm2.is_some()))
 }

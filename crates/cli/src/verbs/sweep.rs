@@ -71,8 +71,8 @@ pub(crate) struct Sweep {
     #[arg(long = "set", value_name = "PATH=VALUE", value_parser = assignment)]
     changes: Vec<(String, String)>,
 
-    /// Objectives of the Pareto front
-    #[arg(long, value_name = "NAMES", value_delimiter = ',', default_value = "seconds,area_mm2")]
+    /// Objectives of the Pareto front [default: seconds, and area_mm2 if all machines have an area]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     objectives: Vec<String>,
 
     /// Search the front with a genetic algorithm instead of visiting every point (pip install 'limbwise[search]')

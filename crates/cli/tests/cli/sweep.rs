@@ -221,6 +221,20 @@ fn operations_go_out_and_come_back() {
 }
 
 #[test]
+fn a_machine_without_an_area_is_swept_by_seconds() {
+    let folder = folder("sweep-bare");
+    let parts = "[unit.u]\ndoes = [\"ntt\", \"intt\", \"convert\", \"add\", \"multiply\", \"automorphism\"]\nwords_per_cycle = 64\n";
+    folder.write("bare.toml", &format!("model = \"composed\"\n[chip]\nclock_mhz = 1000\nword_bits = 64\n{parts}"));
+    let vary = ["sweep", "--machine", "bare.toml", "--vary", "unit.u.words_per_cycle=64,128", "--json"];
+    let fixed = ["--strategy", "multi-hop:8"];
+    let output = folder.run(&[&vary[..], &LAYER[..], &fixed[..]].concat());
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let found: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(found["objectives"], serde_json::json!(["seconds"]));
+    assert_eq!(found["front"].as_array().unwrap().len(), 1, "{found:#}");
+}
+
+#[test]
 fn workloads_of_every_scheme_are_swept() {
     let folder = Folder::new("sweep-schemes");
     let cases: [(&[&str], &str); 2] = [

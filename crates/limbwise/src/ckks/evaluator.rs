@@ -335,7 +335,7 @@ impl<'a, D: Device> Evaluator<'a, D> {
         let product = if doubled { product.doubled() } else { product };
         let sums = terms.iter().map(|term| term.expected(scale));
         let Expected { estimate, shadow } = sums.fold(product, Expected::plus);
-        let with = if terms.is_empty() { With::Nothing } else { With::Constants };
+        let with = if terms.is_empty() && !doubled { With::Nothing } else { With::Onto { doubled } };
         let operands: Vec<&Ciphertext<D>> =
             [a].into_iter().chain(b).chain(terms.iter().map(|term| term.value)).collect();
         Ok(self.report(op, &operands, with, Ciphertext { parts, scale, estimate, shadow, ..*widest }))

@@ -27,6 +27,11 @@ pub enum With<'a, D: Device> {
     Plaintext(&'a Plaintext<D>),
     /// One constant per ciphertext operand.
     Constants,
+    /// A constant for each operand after the factors of a product, to which they are added.
+    Onto {
+        /// Whether the product is doubled before.
+        doubled: bool,
+    },
     /// The Galois element of an automorphism.
     Galois(GaloisElement),
     /// A linear map.

@@ -219,10 +219,10 @@ pub trait Machine {
             }
         }
         // What is loaded and stored takes its part of the port, in proportion to its bytes (ADR 47).
-        let Some((port, bytes)) = self.port().and_then(|port| Some((port, best.through(port)?))) else {
+        let Some((port, grains)) = self.port().and_then(|port| Some((port, best.through(port)?))) else {
             return Ok(best);
         };
-        work.set_aside(port, bytes);
+        work.set_aside(port, grains);
         Ok(scheduler::run(lower(&work, order.as_deref().unwrap_or_else(|| work.nodes()))?))
     }
 }

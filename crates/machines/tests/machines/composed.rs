@@ -35,11 +35,33 @@ fn a_small_machine_takes_few_lines() {
     assert!(assumed.contains(&"policy.order".to_owned()) && assumed.contains(&"policy.phases".to_owned()));
 }
 
+/// Few bandwidths are whole bytes a cycle, and many are less than one.
+#[test]
+fn no_byte_passes_faster_than_a_memory_gives_it() {
+    let graph = programs::rotations(1);
+    let moved = |changes: &[(&str, &str)]| {
+        let report = time(&graph, &of(SMALL).with_overrides(changes).unwrap()).unwrap();
+        (report.seconds, report.bytes["hbm"].values().sum::<u64>())
+    };
+    let (_, bytes) = moved(&[]);
+    assert_eq!(bytes % 8, 0, "words are eight bytes");
+    for gb_s in ["123.4", "10.5", "1.01", "0.3", "0.000007"] {
+        let (seconds, through) = moved(&[("memory.hbm.bandwidth_gb_s", gb_s)]);
+        let least = bytes as f64 / (gb_s.parse::<f64>().unwrap() * 1e9);
+        assert!(seconds >= least * 0.9999 && seconds < least * 1.01, "{gb_s} GB/s: {seconds} s, at least {least}");
+        assert_eq!(through, bytes, "{gb_s} GB/s");
+    }
+    // Slow units draw less than a byte a cycle: not more bytes, and beside each other.
+    let slow = [("unit.ntt.words_per_cycle", "0.01"), ("unit.rest.words_per_cycle", "0.01")];
+    assert_eq!(moved(&slow).1, bytes);
+}
+
 #[test]
 fn numbers_of_a_file_have_the_effect_they_name() {
     let spec = of(&new_machine("mine"));
     let ticks = |changes: &[(&str, &str)]| on(&spec.with_overrides(changes).unwrap(), 4).ticks();
     let base = ticks(&[]);
+    assert!(ticks(&[("memory.hbm.latency_ns", "0")]) < base);
     for (path, more) in [
         ("unit.transforms.words_per_cycle", "1024"),
         ("unit.conversions.targets_at_once", "24"),

@@ -74,7 +74,7 @@ fn a_wide_unit_takes_what_fits_beside_others() {
 
 #[test]
 fn units_share_a_bandwidth() {
-    let pools = vec![Pool { name: "port", per_tick: 100 }];
+    let pools = vec![Pool::new("port", 100.0)];
     let draws = |unit, occupancy, bytes: u64| stage(unit, occupancy, 0, 1).drawing(&pools, &[bytes]);
     let toy = |stages: &[Stage]| Toy { pools: pools.clone(), ..Toy::new(false, stages) };
     let graph = nodes(2, false);

@@ -244,7 +244,7 @@ struct Common {
 /// # Errors
 /// [`TraceError`] with the line: an unknown instruction, scheme or shape, contradicting lines, or a limit exceeded.
 pub fn read(mut from: impl BufRead) -> Result<Trace, TraceError> {
-    let (mut lines, mut common) = (Vec::new(), Common::default());
+    let (mut lines, mut common, mut is_first) = (Vec::new(), Common::default(), true);
     for number in 1.. {
         let mut text = Vec::new();
         let io = |e: io::Error| TraceError::at(number, format!("cannot be read: {e}"));
@@ -256,9 +256,11 @@ pub fn read(mut from: impl BufRead) -> Result<Trace, TraceError> {
             let most = format!("a trace has at most {MOST_LINES} lines of less than {MOST_LINE} bytes");
             return Err(TraceError::at(number, most));
         }
-        let text = std::str::from_utf8(&text).map_err(|_| TraceError::at(number, "is not UTF-8"))?.trim();
+        let text = std::str::from_utf8(&text).map_err(|_| TraceError::at(number, "is not UTF-8"))?;
+        // Some editors begin a file with a mark of its byte order.
+        let text = text.trim_start_matches('\u{feff}').trim();
         // The first line is a heading of any form; empty lines are skipped.
-        if text.is_empty() || number == 1 && text.contains("instruction") {
+        if text.is_empty() || std::mem::take(&mut is_first) && text.to_ascii_lowercase().contains("instruction") {
             continue;
         }
         lines.push(line(number, text, &mut common)?);
@@ -269,22 +271,34 @@ pub fn read(mut from: impl BufRead) -> Result<Trace, TraceError> {
         ));
     };
     let used = lines.iter().flat_map(|l| l.operands.iter().chain([&l.out])).map(|o| o.limbs).max().unwrap_or(1);
-    let [special, limbs, dnum] = match common.keys {
-        Some(keys) => keys,
-        None => {
-            let special = primes.checked_sub(used).filter(|&special| special > 0);
-            let wrong = || format!("operands have up to {used} primes of {primes}: no prime is left for key switching");
-            let special = special.ok_or_else(|| TraceError::of_all(wrong()))?;
-            [special, used, used.div_ceil(special)]
+    let switches = |l: &Line| !matches!(l.instruction, Instruction::Rotate(1)) && has_key(l.instruction);
+    let [special, limbs, dnum] = match (common.keys, primes.checked_sub(used)) {
+        (Some(keys), _) => fitting(keys, primes, used)?,
+        (None, Some(special @ 1..)) => [special, used, used.div_ceil(special)],
+        // What no line reads does not matter.
+        (None, Some(0)) if !lines.iter().any(switches) => [1, used, used],
+        _ => {
+            let wrong = format!("operands have up to {used} primes of {primes}: no prime is left for key switching");
+            return Err(TraceError::of_all(wrong));
         }
     };
+    Ok(Trace { scheme, log_n: degree.ilog2(), limbs, special, dnum, lines })
+}
+
+/// Whether an instruction has a key, and the numbers of one.
+fn has_key(instruction: Instruction) -> bool {
+    matches!(instruction, Instruction::Relin | Instruction::Rotate(_))
+}
+
+/// The alpha, q_size and dnum of lines, if they go with the primes.
+fn fitting([special, limbs, dnum]: [usize; 3], primes: usize, used: usize) -> Result<[usize; 3], TraceError> {
     if limbs + special != primes || used > limbs || dnum == 0 || dnum > limbs || special == 0 {
         let numbers = format!("alpha {special}, q_size {limbs}, dnum {dnum}");
         return Err(TraceError::of_all(format!(
             "{numbers} do not go with {primes} primes, of which operands have {used}"
         )));
     }
-    Ok(Trace { scheme, log_n: degree.ilog2(), limbs, special, dnum, lines })
+    Ok([special, limbs, dnum])
 }
 
 fn line(number: usize, text: &str, common: &mut Common) -> Result<Line, TraceError> {
@@ -376,7 +390,7 @@ fn numbers_of(
     let keys = match (&instruction, &numbers[..]) {
         (_, []) => None,
         (Instruction::Rescale | Instruction::ModSwitch, [_q_size]) => None,
-        (Instruction::Relin | Instruction::Rotate(_), &[alpha, q_size, dnum]) => {
+        (switching, &[alpha, q_size, dnum]) if has_key(*switching) => {
             let all = [alpha, q_size, dnum];
             if all.iter().any(|&n| n == 0 || n > MOST_PRIMES) {
                 return Err(format!(
@@ -445,6 +459,11 @@ mod tests {
             "instruction,scheme,poly_modulus_degree,keyrns_terms,arg0\nadd,BGV,8192,2,ct4-2-1,ct0-2-1,ct1-2-1\n";
         assert_eq!(trace(fixture).unwrap().lines[0].number, 2);
         // Lines may be padded to the length of the heading.
+        let late = trace("\u{feff}\r\n\nInstruction,scheme\nadd,BGV,8192,2,ct4-2-1,ct0-2-1,ct1-2-1\n").unwrap();
+        assert_eq!(late.lines[0].number, 4);
+        // Without a key no prime is wanted for one.
+        let all = trace("add,CKKS,16384,3,c-2-3,a-2-3,b-2-3\nrotate,CKKS,16384,3,d-2-3,c-2-3,1\n").unwrap();
+        assert_eq!((all.limbs, all.special), (3, 1));
         let padded = trace("h,instruction\nmod_switch,BGV,16384,3,a-2-1,b-2-2,,,,,,,,\n").unwrap();
         assert_eq!((padded.scheme, padded.lines[0].instruction), (Scheme::Bgv, Instruction::ModSwitch));
         let keys = trace("relin,CKKS,16384,30,a-2-24,b-3-24,6,24,4\n").unwrap();
@@ -478,7 +497,8 @@ mod tests {
             ("rotate,CKKS,16384,3,c-2-2,a-2-2,5,1", "numbers at the end"),
             ("relin,CKKS,16384,30,a-2-24,b-3-24,6,24,0", "dnum 0"),
             ("relin,CKKS,16384,30,a-2-24,b-3-24,7,24,4", "do not go with 30 primes"),
-            ("add,CKKS,16384,3,c-2-3,a-2-3,b-2-3", "no prime is left"),
+            ("rotate,CKKS,16384,3,c-2-3,a-2-3,5", "no prime is left"),
+            ("add,CKKS,16384,3,c-2-4,a-2-4,b-2-4", "no prime is left"),
             ("add,CKKS,16384,3,c-2-2,a-2-2,b-2-2\nadd,CKKS,32768,3,c-2-2,a-2-2,b-2-2", "line 2: another N"),
         ];
         for (text, wanted) in cases {

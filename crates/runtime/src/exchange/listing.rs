@@ -59,9 +59,17 @@ struct Note {
     what: What,
     op: &'static str,
     operands: Vec<Value>,
+    /// What is added to a product in the same pass.
+    onto: Option<Onto>,
     plaintext: Option<Value>,
     constants: usize,
     result: Value,
+}
+
+/// Values that are added to a product, each times a constant; the product is doubled before or not.
+struct Onto {
+    doubled: bool,
+    terms: Vec<Value>,
 }
 
 struct Notes<'a> {
@@ -74,15 +82,22 @@ where
     Recorded<D::Poly>: Send + Sync,
 {
     fn after(&self, done: &Done<'_, Recorder<D>>) {
-        let operands: Vec<Value> = done.operands.iter().map(|a| Value::of(a)).collect();
+        let mut operands: Vec<Value> = done.operands.iter().map(|a| Value::of(a)).collect();
         let Some((what, constants)) = self.kind(done) else { return };
+        let onto = match done.with {
+            With::Onto { doubled } => {
+                let terms = operands.split_off(if what == What::Square { 1 } else { 2 });
+                Some(Onto { doubled, terms })
+            }
+            _ => None,
+        };
         let plaintext = match done.with {
             With::Plaintext(p) => {
                 Some(Value { node: p.poly.node(), parts: 1, level: p.level, batch: p.poly.shape().batch })
             }
             _ => None,
         };
-        let note = Note { what, op: done.op, operands, plaintext, constants, result: Value::of(done.result) };
+        let note = Note { what, op: done.op, operands, onto, plaintext, constants, result: Value::of(done.result) };
         self.list.lock().unwrap_or_else(PoisonError::into_inner).push(note);
     }
 }
@@ -123,30 +138,85 @@ impl Notes<'_> {
 /// Gives each entry of each batch its own operation, and each value a name.
 fn named(graph: &Graph, params: &Params, notes: Vec<Note>) -> Vec<Operation> {
     let paths = graph.region_paths();
-    let mut names = Names { graph, known: HashMap::new(), plain: 0 };
+    let mut naming = Naming { names: Names { graph, known: HashMap::new(), plain: 0, partial: 0 }, params, entry: 0 };
     let mut list = Vec::new();
-    for note in notes {
+    // What has one polynomial is a plaintext, whatever made it.
+    for note in notes.iter().filter(|note| note.result.parts > 1) {
         let region = &paths[graph.node(note.result.node).region().index()];
         for entry in 0..note.result.batch {
-            let limbs = |value: &Value| params.limbs(value.level);
-            let operand = |names: &mut Names, prefix, value: &Value| {
-                let name = names.of(prefix, value, if value.batch == 1 { 0 } else { entry });
-                Operand { name, parts: value.parts, limbs: limbs(value) }
-            };
-            let mut operands: Vec<Operand> = note.operands.iter().map(|v| operand(&mut names, "ct", v)).collect();
-            operands.extend(note.plaintext.iter().map(|v| operand(&mut names, "pt", v)));
-            let of_constants = limbs(note.operands.first().unwrap_or(&note.result));
-            operands.extend((0..note.constants).map(|_| Operand {
-                name: names.constant(),
-                parts: 1,
-                limbs: of_constants,
+            naming.entry = entry;
+            let steps = naming.steps(note);
+            list.extend(steps.into_iter().map(|(what, out, operands)| Operation {
+                what,
+                op: note.op.to_owned(),
+                region: region.clone(),
+                out,
+                operands,
             }));
-            let out = operand(&mut names, "ct", &note.result);
-            let (what, op) = (note.what.clone(), note.op.to_owned());
-            list.push(Operation { what, op, region: region.clone(), out, operands });
         }
     }
     list
+}
+
+/// An operation with its result and operands.
+type Named = (What, Operand, Vec<Operand>);
+
+/// The names of an entry's values.
+struct Naming<'g> {
+    names: Names<'g>,
+    params: &'g Params,
+    entry: usize,
+}
+
+impl Naming<'_> {
+    fn operand(&mut self, prefix: &str, value: &Value) -> Operand {
+        let name = self.names.of(prefix, value, if value.batch == 1 { 0 } else { self.entry });
+        Operand { name, parts: value.parts, limbs: self.params.limbs(value.level) }
+    }
+
+    fn constants(&mut self, count: usize, limbs: usize) -> Vec<Operand> {
+        (0..count).map(|_| Operand { name: self.names.constant(), parts: 1, limbs }).collect()
+    }
+
+    /// The operations of a note: one, but for a product with what is added to it.
+    fn steps(&mut self, note: &Note) -> Vec<Named> {
+        let (plain, ciphertexts): (Vec<&Value>, Vec<&Value>) = note.operands.iter().partition(|v| v.parts == 1);
+        let what = match &note.what {
+            What::Add if !plain.is_empty() => What::AddPlain,
+            what => what.clone(),
+        };
+        let mut operands: Vec<Operand> = ciphertexts.into_iter().map(|v| self.operand("ct", v)).collect();
+        operands.extend(plain.into_iter().chain(&note.plaintext).map(|v| self.operand("pt", v)));
+        let limbs = self.params.limbs(note.operands.first().unwrap_or(&note.result).level);
+        operands.extend(self.constants(note.constants, limbs));
+        let out = self.operand("ct", &note.result);
+        match &note.onto {
+            Some(onto) => self.onto(onto, (what, out, operands)),
+            None => vec![(what, out, operands)],
+        }
+    }
+
+    /// A product, its double, the sum of the terms, and the sum of both.
+    fn onto(&mut self, onto: &Onto, (what, out, operands): Named) -> Vec<Named> {
+        let (parts, limbs) = (out.parts, out.limbs);
+        let mut steps = vec![(what, self.names.partial(parts, limbs), operands)];
+        if onto.doubled {
+            let product = steps[0].1.clone();
+            steps.push((What::Add, self.names.partial(parts, limbs), vec![product.clone(), product]));
+        }
+        if let Some(first) = onto.terms.first() {
+            let so_far = steps[steps.len() - 1].1.clone();
+            let what = if onto.terms.len() == 1 { What::MultiplyPlain } else { What::Combination };
+            let sum = self.names.partial(first.parts, limbs);
+            let mut terms: Vec<Operand> = onto.terms.iter().map(|term| self.operand("ct", term)).collect();
+            terms.extend(self.constants(onto.terms.len(), limbs));
+            steps.push((what, sum.clone(), terms));
+            steps.push((What::Add, out.clone(), vec![so_far, sum]));
+        }
+        let last = steps.len() - 1;
+        steps[last].1 = out;
+        steps
+    }
 }
 
 /// Names of values: numbers in order of first appearance.
@@ -154,6 +224,7 @@ struct Names<'g> {
     graph: &'g Graph,
     known: HashMap<(NodeId, usize), usize>,
     plain: usize,
+    partial: usize,
 }
 
 impl Names<'_> {
@@ -189,6 +260,12 @@ impl Names<'_> {
                 _ => return (node, entry),
             }
         }
+    }
+
+    /// A value that the program does not have: it makes it on the way to another.
+    fn partial(&mut self, parts: usize, limbs: usize) -> Operand {
+        self.partial += 1;
+        Operand { name: format!("part{}", self.partial - 1), parts, limbs }
     }
 
     fn constant(&mut self) -> String {

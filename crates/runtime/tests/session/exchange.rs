@@ -3,7 +3,7 @@
 use limbwise::{
     Complex64,
     ckks::{
-        Ciphertext, Packing, PlaintextForm, Promise, Strategy,
+        Ciphertext, Packing, PlaintextForm, Promise, Series, Strategy,
         tensor::{Filters, Image, Padding},
     },
     params::{Insecure, Params, ParamsLiteral},
@@ -15,7 +15,7 @@ use limbwise_apps::{
     linear::{Task, client::LinearClient, data::generated},
     program::SlotsInput as Input,
 };
-use limbwise_device::Device;
+use limbwise_device::{Device, Region};
 use limbwise_graph::Graph;
 use limbwise_machines::{Spec, time};
 use limbwise_runtime::{
@@ -104,6 +104,63 @@ fn a_trace_that_comes_back_is_the_same_program() {
         let (own, back) = (time(&own, &spec).unwrap(), time(&back, &spec).unwrap());
         assert_eq!((back.cycles, back.bytes), (own.cycles, own.bytes), "{machine}");
     }
+}
+
+/// A series makes products with what is added to them in one pass: a product of two operands here, with sums of its own.
+struct Series7(Circuit);
+
+impl Program for Series7 {
+    type Scheme = Ckks;
+
+    fn name(&self) -> &'static str {
+        "series"
+    }
+
+    fn params(&self) -> &Params {
+        self.0.params()
+    }
+
+    fn inputs(&self) -> Vec<Input> {
+        self.0.inputs()
+    }
+
+    fn model(&self) -> Maps<'_> {
+        Maps::default()
+    }
+
+    fn evaluate<D: Device>(&self, on: Evaluation<'_, '_, D>) -> limbwise::Result<Vec<Ciphertext<D>>> {
+        let Evaluation { means: Slots { auto, .. }, inputs, .. } = on;
+        let series = Series { coefficients: (1..=8).map(|i| 1.0 / f64::from(i)).collect(), from: -1.0, to: 1.0 };
+        Ok(vec![auto.chebyshev(&inputs[0], &series)?])
+    }
+
+    fn arrays(&self, _: &Vec<Vec<Vec<Complex64>>>) -> Vec<Array> {
+        Vec::new()
+    }
+
+    fn details(&self) -> Details {
+        Details::new()
+    }
+}
+
+#[test]
+fn what_is_added_to_a_product_has_lines_of_its_own() {
+    let operations = listed(&Series7(Circuit(params()))).unwrap();
+    assert!(operations.list.iter().any(|o| o.out.name.starts_with("part")), "something was added to a product");
+    for o in &operations.list {
+        let factors = match o.what {
+            What::Multiply => 2,
+            What::Square => 1,
+            _ => continue,
+        };
+        assert_eq!((o.operands.len(), o.out.parts), (factors, 3), "{o:?}");
+    }
+    let mut csv = Vec::new();
+    heracles::write(&mut csv, &operations).unwrap();
+    let trace = heracles::read(&csv[..]).unwrap();
+    let back = replay(&trace).unwrap();
+    let own = record(&Series7(Circuit(params())), KeyForm::Stored, &limbwise_cpu::footprint()).unwrap().graph;
+    assert_eq!(back.calls(Region::Tensor), own.calls(Region::Tensor));
 }
 
 #[test]

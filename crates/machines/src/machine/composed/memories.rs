@@ -171,8 +171,7 @@ impl Memories {
     fn add(&mut self, spec: &Spec, numbers: &Numbers, name: &str) -> Result<(), MachineError> {
         let gb_s = numbers.bandwidth_gb_s(spec, name)?;
         let pool = gb_s.map(|gb_s| {
-            let per_tick = ticks(numbers.per_cycle(gb_s)).max(1);
-            self.pools.push(Pool { name: interned(name), per_tick });
+            self.pools.push(Pool::new(interned(name), numbers.per_cycle(gb_s)));
             self.pools.len() - 1
         });
         if self.pools.len() > POOLS {
@@ -296,5 +295,5 @@ fn stream(spec: &Spec, numbers: &Numbers, name: &str, gb_s: f64) -> Result<Strea
 
 /// Share of a pool that is drawn.
 pub(super) fn share(drawn: u64, pool: &Pool, ticks: u64) -> f64 {
-    (as_f64(drawn) / (as_f64(pool.per_tick) * as_f64(ticks.max(1)))).min(1.0)
+    (as_f64(drawn) / (pool.bytes_per_tick() * as_f64(ticks.max(1)))).min(1.0)
 }

@@ -37,8 +37,8 @@ impl Composed {
         }
     }
 
-    /// Off-chip memory that feeds units: all that they read and write passes it. Stages draw whole bytes a cycle, so what is
-    /// not of an input or a result is what the rest of that comes to.
+    /// Off-chip memory that feeds units: all that they read and write passes it. What is not of an input or a result is
+    /// temporary.
     fn add_direct(&self, report: &mut Report, graph: &Graph, (schedule, at): (&Schedule, usize)) {
         let (pool, words) = (schedule.program.pools[at], self.words());
         let mut bytes = input_reads(graph, words);
@@ -53,7 +53,7 @@ impl Composed {
         bytes.insert("temporary".into(), drawn.saturating_sub(known));
         let moved: u64 = bytes.values().sum();
         report.bytes.insert(pool.name.into(), bytes);
-        let bandwidth = report::as_f64(pool.per_tick) / self.tick_seconds();
+        let bandwidth = pool.bytes_per_tick() / self.tick_seconds();
         report.roofline = self.peak_products_s().map(|peak| Roofline::new(peak, bandwidth, report.products, moved));
         report.critical_path = report::critical_path(schedule, |stage| {
             is_bound(stage, at, &pool).then_some((pool.name, report::kind_name(TaskKind::Load)))
