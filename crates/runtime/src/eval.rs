@@ -455,14 +455,17 @@ fn most_memory(limits: &Limits<'_>) -> u64 {
     limits.memory_bytes.unwrap_or_else(free)
 }
 
-/// Reads the inputs and compares each with its declaration in the program. Also the hash of each file that was read.
+/// Inputs, and the hash of each file that one was read from.
+type Hashed<P> = (Results<P, AnyDevice>, Vec<[u8; 32]>);
+
+/// Reads the inputs and compares each with its declaration in the program.
 fn read_inputs<P: Program>(
     dev: &AnyDevice,
     program: &P,
     files: &[PathBuf],
     keys: &Origin,
     clock: &mut Clock<'_>,
-) -> Result<(Results<P, AnyDevice>, Vec<[u8; 32]>)> {
+) -> Result<Hashed<P>> {
     let wanted = program.inputs();
     let (mut inputs, mut hashes) = (Vec::new(), Vec::new());
     for (done, (path, input)) in files.iter().zip(&wanted).enumerate() {

@@ -124,7 +124,7 @@ fn plausible(messages: &[Vec<Complex64>], full: bool, estimate: Estimate, room: 
     if declassify(messages.iter().flatten().fold(vouched | !full, |all, z| all & within(z))) {
         return Ok(());
     }
-    Err(DecryptError::Implausible { most, real: estimate.real, room: (!vouched).then_some(room) }.into())
+    Err(DecryptError::Implausible { most, real: estimate.real, room }.into())
 }
 
 /// Bits of room above a message in a comparison: coefficients exceed slots by at most √N, and a wrong value must still
