@@ -283,7 +283,9 @@ class Server:
                 got = self.request("GET", f"/v1/files/{result.file}/content", headers=part)
                 if not 0 < len(got) <= last + 1 - file.tell():
                     wanted = f"1 to {last + 1 - file.tell()} bytes"
-                    raise Refused({"what": "not the part that was asked for", "got": f"{len(got)} bytes", "wanted": wanted})
+                    raise Refused(
+                        {"what": "not the part that was asked for", "got": f"{len(got)} bytes", "wanted": wanted}
+                    )
                 file.write(got)
         with temporary.open("rb") as file:
             got = hashlib.file_digest(file, "sha256").hexdigest()
