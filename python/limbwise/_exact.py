@@ -59,7 +59,7 @@ class Side:
         Args:
             path: the file; one that exists is replaced.
         """
-        Path(path).write_bytes(self.keys_to_bytes())
+        _files.save(Path(path), self.keys_to_bytes())
 
     def save_secret(self, path: str | os.PathLike[str], *, passphrase: str | None = None) -> None:
         """Write the secret key with owner-only permissions; ``load`` reads it.
@@ -71,7 +71,7 @@ class Side:
         Raises:
             KeyMissing: this side has no secret key.
         """
-        data = self._session.secret_to_bytes(passphrase)
+        data = self._session.secret_to_bytes(_files.locking(passphrase))
         _files.save_secret(Path(path), _files.frame(f"{self._scheme} secret", self._header(), data))
 
 

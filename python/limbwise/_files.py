@@ -14,6 +14,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import threading
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -192,19 +193,30 @@ def tfhe_of(header: dict[str, Any]) -> tuple[str, str, int]:
     return (*named_of(header), _whole(header.get("lanes"), 1 << 20))
 
 
-def save_secret(path: Path, data: bytes) -> None:
-    """Write a secret atomically, with owner-only permissions from its first byte on."""
-    # A file that is there may be open to others.
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+def locking(passphrase: str | None) -> str | None:
+    """Return a passphrase for a new file of a secret key; an empty one locks nothing."""
+    if passphrase == "":
+        raise wrong("an empty passphrase", "one with letters, or None for a key that lies in the clear")
+    return passphrase
+
+
+def save(path: Path, data: bytes, mode: int = 0o666) -> None:
+    """Write a file whole or not at all: one that is there stays until all of the new one is on the disk."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}.tmp")
     temporary.unlink(missing_ok=True)
     try:
-        with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+        with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def save_secret(path: Path, data: bytes) -> None:
+    """Write a secret, with owner-only permissions from its first byte on: a file that is there may be open to others."""
+    save(path, data, 0o600)
 
 
 def context_of(header: dict[str, Any]) -> tuple[Params, int, bool]:

@@ -134,6 +134,9 @@ def linear(
             chosen = (to_message == to) & (from_message == source)
             maps[to, int(source)] = _diagonals(away[chosen], outputs[chosen] % slots, weights[chosen], slots)
     batch = int(to_message.max()) + 1
+    # A message that is padding alone is a map of nothing.
+    for to in set(range(batch)) - {to for to, _ in maps}:
+        maps[to, 0] = [0], np.zeros(slots)
     if held.batch == batch > 1 and _all_alike(maps, batch):
         results = [native.linear(held, *maps[0, 0])]
     else:

@@ -74,9 +74,14 @@ class Client:
             path.unlink()
         return out
 
-    def decrypt(self, results: PathLike) -> Any:
-        """Return the outputs, a sample a row; a list of them if the network has several."""
-        values = [one.values for one in self.files.decrypt(results)]
+    def decrypt(self, results: PathLike, *, inputs: PathLike | None = None) -> Any:
+        """Return the outputs, a sample a row; a list of them if the network has several.
+
+        Args:
+            results: the directory that the server returned.
+            inputs: the directory of the encrypted samples that they are of; by default those that were encrypted last.
+        """
+        values = [one.values for one in self.files.decrypt(results, inputs=inputs)]
         return values[0] if len(values) == 1 else values
 
 

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from limbwise import _limbwise, _tables
+from limbwise import _files, _limbwise, _tables
 from limbwise._options import change_of, parse_size, warn_insecure, whole
 from limbwise.errors import ParamsError
 from limbwise.program import Plan, Recorded, Timing
@@ -128,7 +128,7 @@ class Workload:
             LimbwiseError: one of the directories already holds keys.
         """
         warn_insecure(self._native.insecure_reason)
-        _limbwise.keygen_files(self._native, Path(client), Path(server), passphrase=passphrase)
+        _limbwise.keygen_files(self._native, Path(client), Path(server), passphrase=_files.locking(passphrase))
         return ClientFiles(client, passphrase=passphrase), ServerFiles(server)
 
     def __repr__(self) -> str:

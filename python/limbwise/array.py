@@ -486,7 +486,7 @@ class EncryptedArray:
         Raises:
             WireError: as for :meth:`to_bytes`.
         """
-        Path(path).write_bytes(self.to_bytes())
+        _files.save(Path(path), self.to_bytes())
 
     def __reduce_ex__(self, protocol: Any) -> NoReturn:
         """Refuse pickling; the text names the safe way."""

@@ -36,6 +36,10 @@ _AGAIN = frozenset({502, 503, 504})
 _PART = 1 << 24
 # Longest answer that is kept in memory, beside parts of files.
 _MOST_ANSWER = 64 << 20
+# Kinds of files that are secret keys (docs/file-format.md).
+_SECRET = frozenset({4, 11})
+# Digits of a SHA-256.
+_DIGITS = 64
 # Seconds between two looks at something that takes time, the first and the longest.
 _LOOK, _LONGEST_LOOK = 0.05, 2.0
 
@@ -182,9 +186,17 @@ class Server:
         return found
 
     def upload(self, path: PathLike) -> str:
-        """Bring a file to the server, from where it broke off in this call or before; return its name there."""
+        """Bring a file to the server, from where it broke off in this call or before; return its name there.
+
+        Raises ``ValueError`` for a secret key, of which nothing is sent.
+        """
         path = Path(path)
         with path.open("rb") as file:
+            head = file.read(12)
+            if head[:8] == b"LIMBWISE" and int.from_bytes(head[10:12], "little") in _SECRET:
+                msg = f"{path} is a secret key: it stays on the client's machine, and nothing of it was sent"
+                raise ValueError(msg)
+            file.seek(0)
             sha256 = hashlib.file_digest(file, "sha256").hexdigest()
         bytes_ = path.stat().st_size
         upload = self._unfinished(sha256, bytes_) or self.ask(
@@ -258,14 +270,23 @@ class Server:
 
     def download(self, result: Result, path: PathLike) -> Path:
         """Fetch a file whole, under another name until it has its digest; a download that broke off goes on."""
+        if len(result.file) != _DIGITS or not set(result.file) <= set("0123456789abcdef"):
+            raise Refused({"what": "no name of a file", "got": result.file[:100], "wanted": "a SHA-256"})
         path = Path(path)
         path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = path.with_name(path.name + ".part")
+        # What is left of another file goes by another name.
+        temporary = path.with_name(f"{path.name}.{result.file[:16]}.part")
         with temporary.open("ab") as file:
             while file.tell() < result.bytes:
                 last = min(file.tell() + _PART, result.bytes) - 1
                 part = {"Range": f"bytes={file.tell()}-{last}"}
-                file.write(self.request("GET", f"/v1/files/{result.file}/content", headers=part))
+                got = self.request("GET", f"/v1/files/{result.file}/content", headers=part)
+                if not 0 < len(got) <= last + 1 - file.tell():
+                    wanted = f"1 to {last + 1 - file.tell()} bytes"
+                    raise Refused(
+                        {"what": "not the part that was asked for", "got": f"{len(got)} bytes", "wanted": wanted}
+                    )
+                file.write(got)
         with temporary.open("rb") as file:
             got = hashlib.file_digest(file, "sha256").hexdigest()
         if got != result.file:

@@ -399,8 +399,8 @@ class _Driver:
         below = range(first, min(first + _ARITY, self._width(task.level - 1)))
         if task.level > 1:
             return [self._sums[_Task(task.level - 1, index)] for index in below]
-        names = [f"result-{number:03}.ct" for number in range(self._summed or 0)]
-        return [{name: (self._place(index) / name).read_bytes() for name in names} for index in below]
+        places = [sorted(self._place(index).glob("*.ct"))[: self._summed] for index in below]
+        return [{path.name: path.read_bytes() for path in files} for files in places]
 
     def _joined(self, task: _Task) -> None:
         """Ask for the sum above, if all that it is made of is there; at the top is the total."""

@@ -345,7 +345,7 @@ class Context:
         Args:
             path: the file; one that exists is replaced.
         """
-        Path(path).write_bytes(self.public_key_to_bytes())
+        _files.save(Path(path), self.public_key_to_bytes())
 
     def save_secret(self, path: str | os.PathLike[str], *, passphrase: str | None = None) -> None:
         """Write the secret key with owner-only permissions; :func:`load` reads it.
@@ -358,20 +358,10 @@ class Context:
             KeyMissing: this side has no secret key.
         """
         header = {"params": self.params.to_toml(), "slots": self.slots, "complex": self.complex}
-        data = _files.frame("context", header, self._session.secret_to_bytes(passphrase))
-        # Whole or not at all, and nobody else's from its first byte on: a file that is there may be open to others.
-        path = Path(path)
-        temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-        temporary.unlink(missing_ok=True)
-        try:
-            with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-            self._session.keep_ledger(path)
-            temporary.replace(path)
-        finally:
-            temporary.unlink(missing_ok=True)
+        data = _files.frame("context", header, self._session.secret_to_bytes(_files.locking(passphrase)))
+        # The ledger first: a key that is there without one could share more than its noise hides.
+        self._session.keep_ledger(Path(path))
+        _files.save_secret(Path(path), data)
 
     def from_bytes(
         self, data: bytes, *, expect: Recording | Expected | None = None, trusted: bool = False

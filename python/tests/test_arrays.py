@@ -88,6 +88,29 @@ def test_shapes_move(ctx, rng):
     close(ctx.decrypt(ctx.encrypt(large)[1, 10:20]), large[1, 10:20])
 
 
+def test_ciphertexts_of_padding_alone(rng):
+    ctx = lw.ckks(depth=2, slots=64)
+    a = rng.uniform(-1, 1, (16, 20))
+    x = ctx.encrypt(a)
+    # Rows of 160 lie in four ciphertexts each, of which the last holds none of them.
+    close(ctx.decrypt(x.reshape(2, 160)), a.reshape(2, 160))
+    close(ctx.decrypt(x.reshape(2, 160).sum()), a.sum(), 1e-3)
+    b = rng.uniform(-1, 1, (6, 130))
+    close(ctx.decrypt(ctx.encrypt(b)[::3]), b[::3])
+
+
+def test_values_beyond_the_modulus_are_no_numbers():
+    ctx = lw.ckks(depth=3, slots=64)
+    a = np.array([0.5, 0.25, 1.0])
+    x = ctx.encrypt(a)
+    with pytest.raises(lw.EncodeError, match="overflows the modulus"):
+        x * 1e200
+    for large in (x * 1e30, (x * 1e10) ** 2):
+        with pytest.raises(lw.DecryptError, match="no room"):
+            ctx.decrypt(large)
+    close(ctx.decrypt(x + 1e10), a + 1e10, 1e-3)
+
+
 @pytest.mark.parametrize(
     ("left", "right"),
     [((3, 5), (5, 4)), ((5,), (5, 4)), ((3, 5), (5,)), ((5,), (5,)), ((8, 8), (8, 8)), ((10, 20), (20, 6))],

@@ -101,7 +101,7 @@ def test_results_come_through_kills(files: Path, tmp_path: Path) -> None:
             process.end(signal.SIGTERM)
             process.start()
             results = server.evaluate(program, [names["sha256"]], [given], lambda job: states.append(job["state"]))
-            (tmp_path / "result.ct.part").write_bytes(wanted[:1000])
+            (tmp_path / f"result.ct.{results[0].file[:16]}.part").write_bytes(wanted[:1000])
             assert server.download(results[0], tmp_path / "result.ct").read_bytes() == wanted
             again = server.submit(program, [names["sha256"]], [given])
             assert again["state"] == "done"
@@ -212,6 +212,25 @@ def test_bytes_of_another_file_are_not_kept(tmp_path: Path) -> None:
             server.download(result, tmp_path / "x")
         assert list(tmp_path.iterdir()) == []
         assert server.download(result, tmp_path / "x").read_bytes() == b"right"
+
+
+def test_a_server_that_sends_no_parts_of_the_file_is_not_asked_for_ever(tmp_path: Path) -> None:
+    result = Result("result", hashlib.sha256(b"right").hexdigest(), 5)
+    for body in (b"", b"rightandmore"):
+        with busy((206, body)) as url, Server(url) as server, pytest.raises(Refused, match="not the part"):
+            server.download(result, tmp_path / "x")
+    with Server("http://127.0.0.1:1") as server, pytest.raises(Refused, match="no name of a file"):
+        server.download(Result("result", "../../x", 5), tmp_path / "x")
+    # What another download left is not taken for a part of this one.
+    (tmp_path / f"x.{'0' * 16}.part").write_bytes(b"ot")
+    with busy((206, b"right")) as url, Server(url) as server:
+        assert server.download(result, tmp_path / "x").read_bytes() == b"right"
+
+
+def test_a_secret_key_is_not_sent(files: Path, tmp_path: Path) -> None:
+    (tmp_path / "harmless.ct").write_bytes((files / "mine" / "secret.key").read_bytes())
+    with busy() as url, Server(url) as server, pytest.raises(ValueError, match="is a secret key"):
+        server.upload(tmp_path / "harmless.ct")
 
 
 @pytest.mark.parametrize("url", ["127.0.0.1:80", "ftp://a", "https://me:secret@a", "http://"])

@@ -2,6 +2,8 @@
 
 import _thread
 import logging
+import resource
+import signal
 import threading
 import time
 
@@ -50,6 +52,22 @@ def test_a_server_computes_and_cannot_decrypt(tmp_path, rng):
 def test_secrets_are_saved_and_loaded(tmp_path):
     owner = lw.ckks(depth=2, slots=64)
     path = tmp_path / "secret"
+    # Without room the file that was there stays.
+    path.write_bytes(b"before")
+    room = resource.getrlimit(resource.RLIMIT_FSIZE)
+    before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (900, room[1]))
+    try:
+        for save in (owner.save_secret, owner.encrypt([0.5], bound=1.0).save):
+            with pytest.raises(OSError, match="File too large"):
+                save(path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, room)
+        signal.signal(signal.SIGXFSZ, before)
+    assert path.read_bytes() == b"before"
+    assert not list(tmp_path.glob(".*.tmp"))
+    with pytest.raises(lw.WireError, match="an empty passphrase"):
+        owner.save_secret(path, passphrase="")
     owner.save_secret(path, passphrase="correct horse")
     assert path.stat().st_mode & 0o077 == 0
     again = lw.load(path, passphrase="correct horse")

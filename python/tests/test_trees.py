@@ -44,6 +44,14 @@ def test_both_sides_by_files(forest, table):
     classes, scores = client.decrypt(server(client.encrypt(table[0][2:4])))
     assert classes.tolist() == table[1][2:4].tolist()
     assert scores.shape == (2, 1)
+    # Samples that are encrypted before the answer to others is read.
+    first = client.encrypt(table[0][:2])
+    answer = server(first)
+    client.encrypt(table[0][2:4])
+    with pytest.raises(lw.WireError, match="other inputs"):
+        client.decrypt(answer)
+    classes, _ = client.decrypt(answer, inputs=first)
+    assert classes.tolist() == table[1][:2].tolist()
 
 
 def test_what_is_no_forest_is_told(table):

@@ -68,6 +68,12 @@ mod no_secret {
 /// Runs the program with its arguments, its own name first, and returns the exit code. Arguments that are none end the
 /// process. What a verb does in a process of its own is started as `again` says.
 pub fn run(args: impl IntoIterator<Item = OsString>, again: &Again) -> u8 {
+    let args: Vec<OsString> = args.into_iter().collect();
+    // Reports name files, and JSON is UTF-8: said now, and not when the work is done.
+    if let Some(other) = args.iter().skip(1).find(|word| word.to_str().is_none()) {
+        let text = format!("{}: an argument that is not UTF-8; give the file another name", other.display());
+        return failure::exit(&failure::Mistake(text).into());
+    }
     let verb = match verbs::Cli::try_parse_from(args) {
         Ok(cli) => cli.verb,
         Err(said) if said.use_stderr() => said.exit(),

@@ -41,7 +41,6 @@ impl SeedArgs {
         if self.seed.is_some() {
             return Ok(self.of_run());
         }
-        std::fs::create_dir_all(dir).map_err(|e| Mistake(format!("{}: cannot be made: {e}", dir.display())))?;
         let path = dir.join(SEED);
         if !path.exists() {
             let seed = Seed::from_os().map_err(limbwise::Error::from)?;

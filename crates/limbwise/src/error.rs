@@ -578,10 +578,9 @@ pub enum BootstrapError {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DecryptError {
-    /// Values that the program cannot have. The message contains nothing of the decrypted values: a server that reads
-    /// it would learn about the key.
+    /// Values that the program cannot have. The text has nothing of them: a server that reads it would learn of the key.
     #[error(
-        "the decrypted values contradict the program, whose values are at most {most:.3e}{}: wrong key, a damaged or made-up result, or inputs beyond a promised bound; the values are withheld, because they would leak the key",
+        "the decrypted values contradict the program, whose values are at most {most:.3e}{}: wrong key, a damaged or made-up result, inputs beyond a promised bound, or values above {room:.3e}, for which the modulus has no room at this level; the values are withheld, because they would leak the key",
         if *real { " and real" } else { "" }
     )]
     Implausible {
@@ -589,6 +588,8 @@ pub enum DecryptError {
         most: f64,
         /// Whether the program's values are real.
         real: bool,
+        /// Largest value that the modulus holds.
+        room: f64,
     },
     /// A result whose metadata differ from the client's own recording.
     #[error(

@@ -5,7 +5,7 @@ use crate::{
     clock::{DECRYPT_STEP, ENCRYPT_STEP},
     error::{Error, Result},
     ledger::{Ledger, hex},
-    origin::{belongs, inputs_name, keys_for, origin_of},
+    origin::{belonging, inputs_name, keys_for, origin_of},
     places::{PUBLIC, SECRET, TFHE_SECRET, open_file, put, refused},
 };
 use limbwise::{
@@ -229,9 +229,9 @@ pub fn decrypt_files<D: HostRead, P: Program<Scheme: ClientScheme>>(
     let mut results = Vec::new();
     for (index, (path, expectation)) in files.iter().zip(wanted).enumerate() {
         observer.step(DECRYPT_STEP, index, files.len());
-        belongs(path, &if said { expected.origin.numbered(index) } else { Origin::NONE })?;
+        let file = belonging(path, &if said { expected.origin.numbered(index) } else { Origin::NONE })?;
         let of_file = |e| Error::of_file(path, e);
-        let result = P::Scheme::read(open_file(path)?, dev, params).map_err(of_file)?;
+        let result = P::Scheme::read(file, dev, params).map_err(of_file)?;
         results.push(P::Scheme::admit(expectation, params, result).map_err(of_file)?);
     }
     let encoder = P::Scheme::encoder(params);

@@ -10,7 +10,7 @@ use crate::{
     expect::{expectations, expectations_of_sums},
     keygen::{KeyOrder, Sides, keygen},
     ledger::{Ledger, Round, Shared, hex},
-    origin::{belongs, inputs_name, keys_for},
+    origin::{belonging, inputs_name, keys_for},
     parts::name_of_sum,
     places::{DATA, Existing, Vacant, absent, ciphertexts, description, put_private, read_up_to, refused, targets},
     record::Recording,
@@ -204,7 +204,7 @@ impl Chosen {
         let mut missing = Vec::new();
         for at in (0..names.len()).filter(|at| !self.inputs.contains(at)) {
             if files[at].exists() {
-                belongs(&files[at], &Origin { keys, ..Origin::NONE }.numbered(at))?;
+                belonging(&files[at], &Origin { keys, ..Origin::NONE }.numbered(at))?;
             } else {
                 missing.push(names[at].clone());
             }

@@ -54,6 +54,8 @@ pub enum Error {
         "{path} has the checkpoint of another run (other program, keys, inputs or seed): choose another directory, or delete it"
     )]
     OtherRun { path: String },
+    #[error("{path}: another run has this directory of checkpoints: wait until it ends, or choose another directory")]
+    Busy { path: String },
     #[error("{path}: not the state of a checkpoint: delete the checkpoint's directory and start again")]
     Checkpoint { path: String },
     #[error(

@@ -9,11 +9,11 @@ use crate::{
     clock::{Clock, Event, MEMORY_STEP, PeakMemory, READ_STEP, Step, WRITE_STEP, evaluation_seconds},
     error::{Error, Result},
     host::{admitted, available_memory_bytes, peak_memory_bytes, reserve, resident_memory_bytes},
-    journal::{Checkpoint, Identity, put_ciphertext},
+    journal::{Checkpoint, CheckpointDir, Identity, put_ciphertext},
     keys::HeldKeys,
     offload::{Division, arrange, sentences},
-    origin::{belongs, hashes, name_of},
-    places::{Existing, Vacant, open_file, targets},
+    origin::{belonging, hash, name_of},
+    places::{Existing, Vacant, targets},
     plan::predicted_memory,
     prepared::Stock,
     record::{Recording, record},
@@ -274,13 +274,15 @@ impl<'a, P: Program<Scheme: Piped>> Opened<'a, P> {
         clock: &mut Clock<'_>,
     ) -> Result<Self> {
         let of_keys = keys.files.origin();
-        let inputs = read_inputs(dev, program, job.inputs, &of_keys, clock)?;
+        let (inputs, inputs_read) = read_inputs(dev, program, job.inputs, &of_keys, clock)?;
         // The directory is created only now, so that refused inputs leave none behind.
         let targets = targets(job.results, "result", program.results(), job.existing)?;
-        let inputs_read = hashes(job.inputs)?;
         let origin = Origin { inputs: name_of(&inputs_read), ..of_keys };
         let checkpoint = match job.checkpoint {
-            Some(dir) => Some(Checkpoint::open(dev, program.params(), dir, identity(job, keys, &inputs_read)?)?),
+            Some(dir) => {
+                let (dir, identity) = (CheckpointDir::open(dir)?, identity(job, keys, &inputs_read)?);
+                Some(Checkpoint::open(dev, program.params(), dir, identity)?)
+            }
             None => None,
         };
         Ok(Self { inputs, targets, origin, checkpoint })
@@ -453,6 +455,9 @@ fn most_memory(limits: &Limits<'_>) -> u64 {
     limits.memory_bytes.unwrap_or_else(free)
 }
 
+/// Inputs, and the hash of each file that one was read from.
+type Hashed<P> = (Results<P, AnyDevice>, Vec<[u8; 32]>);
+
 /// Reads the inputs and compares each with its declaration in the program.
 fn read_inputs<P: Program>(
     dev: &AnyDevice,
@@ -460,21 +465,22 @@ fn read_inputs<P: Program>(
     files: &[PathBuf],
     keys: &Origin,
     clock: &mut Clock<'_>,
-) -> Result<Results<P, AnyDevice>> {
+) -> Result<Hashed<P>> {
     let wanted = program.inputs();
-    let mut inputs = Vec::new();
+    let (mut inputs, mut hashes) = (Vec::new(), Vec::new());
     for (done, (path, input)) in files.iter().zip(&wanted).enumerate() {
         clock.step(READ_STEP, done, wanted.len());
         // Keys of version 1 do not record their origin, and neither do inputs that were encrypted for them.
-        belongs(path, &if *keys == Origin::NONE { *keys } else { keys.numbered(done) })?;
-        let got = P::Scheme::read(open_file(path)?, dev, program.params()).map_err(|e| Error::of_file(path, e))?;
+        let file = belonging(path, &if *keys == Origin::NONE { *keys } else { keys.numbered(done) })?;
+        let got = P::Scheme::read(&file, dev, program.params()).map_err(|e| Error::of_file(path, e))?;
         if let Some(Difference { field, got, wanted }) = P::Scheme::difference(input, &got) {
             let (path, name) = (path.display().to_string(), input.name().to_owned());
             return Err(Error::Shape { path, name, field, got: got.into(), wanted: wanted.into() });
         }
         inputs.push(P::Scheme::in_input_domain(dev, input, got));
+        hashes.push(*hash(path, &file)?.as_bytes());
     }
-    Ok(inputs)
+    Ok((inputs, hashes))
 }
 
 /// Hash of everything that determines the results: program, keys and inputs.

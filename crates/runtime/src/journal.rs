@@ -1,10 +1,12 @@
 //! Checkpoints: a program's state after each step, in a directory, so that a run that was killed goes on.
 //!
 //! The state of step n is the directory `step-n`, put into its place by renaming when all of it is written and safe; then
-//! the one before goes. What a state belongs to is its identity, a hash of everything that the computation hangs on.
+//! the one before goes, by a new name first. So a kill leaves a state whole or not at all. One run at a time has the
+//! directory. What a state belongs to is its identity, a hash of everything that the computation hangs on.
 
 use crate::{
     error::{Error, Result},
+    origin::hash,
     places::{open_file, put, put_bytes, read_up_to, refused, settle},
     sealed::{seal, unseal},
 };
@@ -13,9 +15,11 @@ use limbwise_apps::{Journal, State};
 use limbwise_device::HostRead;
 use serde::{Deserialize, Serialize};
 use std::{
-    fs,
-    io::{self, BufWriter},
+    fs::{self, File, TryLockError},
+    io::BufWriter,
     path::{Path, PathBuf},
+    thread::sleep,
+    time::{Duration, Instant},
 };
 
 /// The file beside the ciphertexts of a state.
@@ -45,10 +49,48 @@ struct Written {
 
 const VERSION: u32 = 2;
 
+/// A state that is being written or removed: `.step-….tmp`.
+const HIDDEN: [&str; 2] = [".step-", ".tmp"];
+/// How long a run waits for one before it that is ending.
+const PATIENCE: Duration = Duration::from_secs(10);
+const LOOK: Duration = Duration::from_millis(50);
+
+/// A directory of checkpoints, which one run at a time has: until this is dropped, or the process ends.
+#[derive(Debug)]
+pub struct CheckpointDir {
+    path: PathBuf,
+    /// The directory itself, locked where its file system has locks.
+    _alone: Option<File>,
+}
+
+impl CheckpointDir {
+    /// Makes the directory if it is not there, and takes it.
+    ///
+    /// # Errors
+    /// [`Error::Busy`] if another run has it for longer than its end takes.
+    pub fn open(path: &Path) -> Result<Self> {
+        Self::within(path, PATIENCE)
+    }
+
+    fn within(path: &Path, patience: Duration) -> Result<Self> {
+        fs::create_dir_all(path).map_err(refused(path, "creating"))?;
+        let dir = File::open(path).map_err(refused(path, "opening"))?;
+        let until = Instant::now() + patience;
+        loop {
+            match dir.try_lock() {
+                Ok(()) => return Ok(Self { path: path.to_owned(), _alone: Some(dir) }),
+                Err(TryLockError::Error(_)) => return Ok(Self { path: path.to_owned(), _alone: None }),
+                Err(TryLockError::WouldBlock) if Instant::now() < until => sleep(LOOK),
+                Err(TryLockError::WouldBlock) => return Err(Error::Busy { path: path.display().to_string() }),
+            }
+        }
+    }
+}
+
 pub struct Checkpoint<'a, D: HostRead, S: Scheme> {
     dev: &'a D,
     params: &'a S::Params,
-    dir: PathBuf,
+    dir: CheckpointDir,
     identity: Identity,
     /// Why it stopped the program.
     failure: Option<Error>,
@@ -57,11 +99,15 @@ pub struct Checkpoint<'a, D: HostRead, S: Scheme> {
 }
 
 impl<'a, D: HostRead, S: Scheme> Checkpoint<'a, D, S> {
-    /// A journal in a directory, which is made if it is not there.
-    pub fn open(dev: &'a D, params: &'a S::Params, dir: &Path, identity: Identity) -> Result<Self> {
-        fs::create_dir_all(dir).map_err(refused(dir, "creating"))?;
-        let this = Self { dev, params, dir: dir.to_owned(), identity, failure: None, resumed: None };
+    /// A journal in a directory.
+    pub fn open(dev: &'a D, params: &'a S::Params, dir: CheckpointDir, identity: Identity) -> Result<Self> {
+        let this = Self { dev, params, dir, identity, failure: None, resumed: None };
         this.latest()?; // a state of another run is a mistake to be told now
+        for (name, path) in this.entries()? {
+            if name.starts_with(HIDDEN[0]) && name.ends_with(HIDDEN[1]) {
+                fs::remove_dir_all(&path).map_err(refused(&path, "removing"))?; // what a kill left
+            }
+        }
         Ok(this)
     }
 
@@ -88,25 +134,38 @@ impl<'a, D: HostRead, S: Scheme> Checkpoint<'a, D, S> {
 
     /// Removes all states: the run is over.
     pub fn clear(&self) -> Result<()> {
-        for (_, path) in self.steps()? {
-            fs::remove_dir_all(&path).map_err(refused(&path, "removing"))?;
-        }
-        Ok(())
+        self.steps()?.iter().try_for_each(|(_, path)| self.remove(path))
+    }
+
+    /// Removes a state.
+    fn remove(&self, state: &Path) -> Result<()> {
+        let hidden = self.hidden("old");
+        fs::rename(state, &hidden).map_err(refused(state, "removing"))?;
+        fs::remove_dir_all(&hidden).map_err(refused(&hidden, "removing"))
     }
 
     fn place(&self, step: usize) -> PathBuf {
-        self.dir.join(format!("step-{step:06}"))
+        self.dir.path.join(format!("step-{step:06}"))
+    }
+
+    /// A place that [`Self::open`] empties.
+    fn hidden(&self, name: &str) -> PathBuf {
+        self.dir.path.join(HIDDEN.join(name))
+    }
+
+    fn entries(&self) -> Result<Vec<(String, PathBuf)>> {
+        let dir = &self.dir.path;
+        let entries = fs::read_dir(dir).map_err(refused(dir, "reading"))?;
+        let named = |entry: std::io::Result<fs::DirEntry>| {
+            let entry = entry.map_err(refused(dir, "reading"))?;
+            Ok((entry.file_name().to_string_lossy().into_owned(), entry.path()))
+        };
+        entries.map(named).collect()
     }
 
     fn steps(&self) -> Result<Vec<(usize, PathBuf)>> {
-        let mut steps = Vec::new();
-        for entry in fs::read_dir(&self.dir).map_err(refused(&self.dir, "reading"))? {
-            let path = entry.map_err(refused(&self.dir, "reading"))?.path();
-            let name = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
-            if let Some(step) = name.strip_prefix("step-").and_then(|step| step.parse().ok()) {
-                steps.push((step, path));
-            }
-        }
+        let step = |(name, path): (String, PathBuf)| Some((name.strip_prefix("step-")?.parse().ok()?, path));
+        let mut steps: Vec<_> = self.entries()?.into_iter().filter_map(step).collect();
         steps.sort();
         Ok(steps)
     }
@@ -123,7 +182,7 @@ impl<'a, D: HostRead, S: Scheme> Checkpoint<'a, D, S> {
             return Err(damaged());
         }
         if written.identity != hex(self.identity) {
-            return Err(Error::OtherRun { path: self.dir.display().to_string() });
+            return Err(Error::OtherRun { path: self.dir.path.display().to_string() });
         }
         Ok(Some((place, written)))
     }
@@ -133,10 +192,13 @@ impl<'a, D: HostRead, S: Scheme> Checkpoint<'a, D, S> {
         let damaged = || Error::Checkpoint { path: place.join(STATE).display().to_string() };
         let ciphertext = |i: usize| {
             let path = place.join(format!("{i}.ct"));
-            if written.hashes.get(i).is_some_and(|hash| !hash_of(&path).is_ok_and(|got| got == *hash)) {
+            let file = open_file(&path)?;
+            if let Some(wanted) = written.hashes.get(i)
+                && *hash(&path, &file)?.to_hex() != **wanted
+            {
                 return Err(damaged());
             }
-            S::read(open_file(&path)?, self.dev, self.params).map_err(|e| Error::of_file(&path, e))
+            S::read(file, self.dev, self.params).map_err(|e| Error::of_file(&path, e))
         };
         let number = |bits: &String| {
             let x = f64::from_bits(u64::from_str_radix(bits, 16).map_err(|_| damaged())?);
@@ -152,16 +214,16 @@ impl<'a, D: HostRead, S: Scheme> Checkpoint<'a, D, S> {
 
     fn write(&self, state: &State<D, S>) -> Result<()> {
         let place = self.place(state.step);
-        let temporary = self.dir.join(format!(".step-{:06}.tmp", state.step));
+        let temporary = self.hidden("new");
         if temporary.exists() {
-            fs::remove_dir_all(&temporary).map_err(refused(&temporary, "removing"))?;
+            fs::remove_dir_all(&temporary).map_err(refused(&temporary, "removing"))?; // of a step that failed
         }
         fs::create_dir(&temporary).map_err(refused(&temporary, "creating"))?;
         let mut hashes = Vec::new();
         for (i, ciphertext) in state.ciphertexts.iter().enumerate() {
             let path = temporary.join(format!("{i}.ct"));
             put_ciphertext::<S, D>(&path, self.dev, self.params, ciphertext, &Origin::NONE)?;
-            hashes.push(hash_of(&path)?);
+            hashes.push(hash(&path, &open_file(&path)?)?.to_hex().to_string());
         }
         let written = Written {
             version: VERSION,
@@ -175,14 +237,11 @@ impl<'a, D: HostRead, S: Scheme> Checkpoint<'a, D, S> {
         put_bytes(&temporary.join(STATE), &text)?;
         let before = self.steps()?;
         if place.exists() {
-            fs::remove_dir_all(&place).map_err(refused(&place, "removing"))?;
+            self.remove(&place)?;
         }
         fs::rename(&temporary, &place).map_err(refused(&place, "writing"))?;
-        settle(&self.dir)?;
-        for (_, old) in before.iter().filter(|(step, _)| *step != state.step) {
-            fs::remove_dir_all(old).map_err(refused(old, "removing"))?;
-        }
-        Ok(())
+        settle(&self.dir.path)?;
+        before.iter().filter(|(step, _)| *step != state.step).try_for_each(|(_, old)| self.remove(old))
     }
 
     fn stopped<T>(&mut self, result: Result<T>) -> limbwise::Result<T> {
@@ -224,13 +283,22 @@ pub fn put_ciphertext<S: Scheme, D: HostRead>(
     })
 }
 
-/// The BLAKE3 hash of a file, in hexadecimal.
-fn hash_of(path: &Path) -> Result<String> {
-    let mut hasher = blake3::Hasher::new();
-    io::copy(&mut open_file(path)?, &mut hasher).map_err(refused(path, "reading"))?;
-    Ok(hasher.finalize().to_hex().to_string())
-}
-
 fn hex(Identity(bytes): Identity) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_run_at_a_time_has_a_directory() {
+        let dir = std::env::temp_dir().join(format!("limbwise-checkpoints-{}", std::process::id()));
+        let first = CheckpointDir::open(&dir).unwrap();
+        let second = CheckpointDir::within(&dir, Duration::ZERO).unwrap_err();
+        assert!(matches!(second, Error::Busy { .. }), "{second}");
+        drop(first);
+        CheckpointDir::within(&dir, Duration::ZERO).unwrap();
+        fs::remove_dir(dir).unwrap();
+    }
 }

@@ -7,7 +7,8 @@ use crate::{
 use limbwise::wire::{self, Container, FileKind, Fingerprint, Origin, WireError};
 use limbwise_apps::Description;
 use std::{
-    io,
+    fs::File,
+    io::{self, Seek as _},
     path::{Path, PathBuf},
 };
 
@@ -23,12 +24,15 @@ pub fn inputs_name(files: &[PathBuf]) -> Result<Fingerprint> {
 
 /// The BLAKE3 hash of each file.
 pub fn hashes(files: &[PathBuf]) -> Result<Vec<[u8; 32]>> {
-    let hash = |path: &PathBuf| {
-        let mut hasher = blake3::Hasher::new();
-        io::copy(&mut open_file(path)?, &mut hasher).map_err(refused(path, "reading"))?;
-        Ok(*hasher.finalize().as_bytes())
-    };
-    files.iter().map(hash).collect()
+    files.iter().map(|path| Ok(*hash(path, &open_file(path)?)?.as_bytes())).collect()
+}
+
+/// The BLAKE3 hash of all bytes of a file that was opened at this path.
+pub(crate) fn hash(path: &Path, mut file: &File) -> Result<blake3::Hash> {
+    let mut hasher = blake3::Hasher::new();
+    let whole = file.rewind().and_then(|()| io::copy(&mut file, &mut hasher));
+    whole.map_err(refused(path, "reading"))?;
+    Ok(hasher.finalize())
 }
 
 /// The name of inputs whose files have these hashes.
@@ -41,15 +45,19 @@ pub fn origin_of(path: &Path) -> Result<Origin> {
     wire::origin(open_file(path)?).map_err(|e| Error::of_file(path, e.into()))
 }
 
-/// Fails unless a file is a ciphertext that says it belongs to this, wherever this says something.
-pub fn belongs(path: &Path, wanted: &Origin) -> Result<()> {
+/// Opens a file, if it is a ciphertext that says it belongs to this, wherever this says something. What is read of it
+/// afterwards is of the file that was looked at, even where another one takes its place meanwhile.
+pub fn belonging(path: &Path, wanted: &Origin) -> Result<File> {
     let of_file = |e: WireError| Error::of_file(path, e.into());
-    let file = Container::open(open_file(path)?).map_err(of_file)?;
+    let file = open_file(path)?;
+    let container = Container::open(&file).map_err(of_file)?;
     let ciphertexts = [FileKind::Ciphertext, FileKind::TfheCiphertext, FileKind::BgvCiphertext];
-    if !ciphertexts.contains(&file.kind()) {
-        return Err(of_file(WireError::Kind { got: file.kind(), wanted: FileKind::Ciphertext }));
+    if !ciphertexts.contains(&container.kind()) {
+        return Err(of_file(WireError::Kind { got: container.kind(), wanted: FileKind::Ciphertext }));
     }
-    wanted.admits(&file.origin()).map_err(of_file)
+    wanted.admits(&container.origin()).map_err(of_file)?;
+    drop(container);
+    Ok(file)
 }
 
 /// What keys say they belong to, if they were made for this program: those of version 1 do not say.

@@ -9,14 +9,14 @@ use crate::{
     error::{Error, Result},
     eval::EvalReport,
     journal::put_ciphertext,
-    origin::{belongs, name_of, origin_of},
-    places::{Existing, Vacant, ciphertexts, open_file, targets},
+    origin::{belonging, name_of},
+    places::{Existing, Vacant, ciphertexts, targets},
     scheme::Piped,
     server::Server,
 };
 use limbwise::{
     scheme::Scheme,
-    wire::{Fingerprint, Origin},
+    wire::{self, Fingerprint, Origin},
 };
 use limbwise_apps::Program;
 use schemars::JsonSchema;
@@ -166,13 +166,13 @@ pub(crate) fn sum_files<P: Program<Scheme: Piped>>(
     for number in 0..program.summed() {
         let read = |(dir, files): (&PathBuf, &Vec<PathBuf>)| {
             let path = files.get(number).ok_or_else(|| Error::Empty { path: dir.display().to_string() })?;
-            belongs(path, &if keys == Origin::NONE { keys } else { keys.numbered(number) })?;
-            let inputs = origin_of(path)?.inputs;
+            let file = belonging(path, &if keys == Origin::NONE { keys } else { keys.numbered(number) })?;
+            let inputs = wire::origin(&file).map_err(|e| Error::of_file(path, e.into()))?.inputs;
             if inputs == Fingerprint::NONE && keys != Origin::NONE {
                 let cause = "says no inputs that it is a result of: give the directories of results".into();
                 return Err(Error::Damaged { path: path.display().to_string(), cause });
             }
-            let read = P::Scheme::read(open_file(path)?, dev, params);
+            let read = P::Scheme::read(file, dev, params);
             Ok((inputs, read.map_err(|e| Error::of_file(path, e))?))
         };
         let leaves = asked.of.iter().zip(&listed).map(read).collect::<Result<Vec<_>>>()?;

@@ -214,7 +214,9 @@ pub fn targets(place: &Path, stem: &str, count: usize, existing: Existing) -> Re
     if !one {
         fs::create_dir_all(place).map_err(refused(place, "creating"))?;
     }
-    let numbered = |i: usize| place.join(format!("{stem}-{i:03}.{CIPHERTEXT}"));
+    // Names are read back in their order as text, so all numbers of a directory are of one length.
+    let digits = count.saturating_sub(1).to_string().len().max(3);
+    let numbered = |i: usize| place.join(format!("{stem}-{i:0digits$}.{CIPHERTEXT}"));
     let files: Vec<PathBuf> = if one { vec![place.to_owned()] } else { (0..count).map(numbered).collect() };
     absent(&files, existing)?;
     Ok(files)
@@ -269,6 +271,19 @@ mod tests {
         fs::write(&one, "a result").unwrap();
         drop(guard);
         assert!(one.exists());
+        fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn many_files_are_read_back_in_their_order() {
+        let folder = std::env::temp_dir().join(format!("limbwise-many-{}", std::process::id()));
+        for (count, first) in [(1, "in-000.ct"), (1000, "in-000.ct"), (1002, "in-0000.ct")] {
+            let _ = fs::remove_dir_all(&folder);
+            let made = targets(&folder, "in", count, Existing::Kept).unwrap();
+            made.iter().for_each(|path| fs::write(path, "").unwrap());
+            assert!(made[0].ends_with(first), "{}", made[0].display());
+            assert_eq!(ciphertexts(&folder).unwrap(), made);
+        }
         fs::remove_dir_all(folder).unwrap();
     }
 

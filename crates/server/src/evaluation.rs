@@ -120,7 +120,7 @@ impl Engine for Evaluation {
             memory_bytes: self.memory_bytes,
             held_bytes: self.held_bytes,
             plan_memory_bytes: budget.memory_bytes,
-            calibration: calibration.map_err(|e| Failure::Refused(told(files, &e)))?,
+            calibration: calibration.map_err(|e| Failure::Refused(told(files, &[], &e)))?,
         };
         if stopped() {
             return Err(Failure::Stopped); // while this host was measured
@@ -131,7 +131,7 @@ impl Engine for Evaluation {
     fn run(&self, files: &JobFiles, work: &Path, results: &Path, watch: &dyn Watch) -> Result<Vec<Output>, Failure> {
         let (description, model) = described(files, &self.models).map_err(Failure::Refused)?;
         let keys = self.resident.borrow(&set_name(files), || open(&self.host));
-        let mut keys = keys.map_err(|e| Failure::Refused(told(files, &e)))?;
+        let mut keys = keys.map_err(|e| Failure::Refused(told(files, &[], &e)))?;
         let job = job(files, (&description, &model), [work, results]);
         // A run that has gone on from a checkpoint is asked at that one first, which is not a new one.
         let kept = Mutex::new(names(work));
@@ -158,7 +158,8 @@ impl Engine for Evaluation {
             Err(Error::Scheme(limbwise::Error::Stopped)) => Err(Failure::Stopped),
             Err(error) => {
                 keys.give_up();
-                Err(Failure::Refused(told(files, &error)))
+                let folders = [(work, "the checkpoint"), (results, "the results")];
+                Err(Failure::Refused(told(files, &folders, &error)))
             }
         }
     }
@@ -182,7 +183,7 @@ const LOG_DEGREES: RangeInclusive<u32> = 10..=17;
 
 /// The description of a job's program, not yet trusted.
 fn description(files: &JobFiles) -> Result<Description, Refusal> {
-    let bytes = read_up_to(&files.program, MOST_BYTES).map_err(|e| told(files, &e))?;
+    let bytes = read_up_to(&files.program, MOST_BYTES).map_err(|e| told(files, &[], &e))?;
     Description::parse(&bytes).map_err(|e| Refusal::text(e.to_string()))
 }
 
@@ -222,15 +223,16 @@ fn names(folder: &Path) -> Vec<OsString> {
     names
 }
 
-/// An error for clients: the server's paths are replaced by the roles of the files.
-pub(crate) fn told(files: &JobFiles, error: &Error) -> Refusal {
+/// An error for clients: the server's paths are replaced by the roles of the files and folders.
+pub(crate) fn told(files: &JobFiles, folders: &[(&Path, &str)], error: &Error) -> Refusal {
     if let &Error::Sizes { least, available } = error {
         let (got, wanted) = (format!("{least} bytes at least"), format!("at most {available} bytes"));
         let next = "choose fewer rows, columns or inputs, or a server with more memory";
         return Refusal::new("by its sizes alone the job needs more memory than this server gives", got, wanted, next);
     }
-    let inputs = files.inputs.iter().enumerate().map(|(at, path)| (path, format!("input {at}")));
-    let keys = files.keys.iter().map(|path| (path, "the keys".to_owned()));
-    let all = [(&files.program, "the program".to_owned())].into_iter().chain(keys).chain(inputs);
+    let inputs = files.inputs.iter().enumerate().map(|(at, path)| (&**path, format!("input {at}")));
+    let keys = files.keys.iter().map(|path| (&**path, "the keys".to_owned()));
+    let folders = folders.iter().map(|&(path, name)| (path, name.to_owned()));
+    let all = [(&*files.program, "the program".to_owned())].into_iter().chain(keys).chain(inputs).chain(folders);
     Refusal::text(all.fold(error.to_string(), |text, (path, name)| text.replace(&path.display().to_string(), &name)))
 }

@@ -195,8 +195,8 @@ fn plan(request: &Request, models: &Models) -> Result<JobPlan, Refusal> {
         let unknown = format!("the rates of rings of degree {} are not known", degrees.join(" and "));
         known.ok_or_else(|| limbwise_runtime::Error::Report(unknown))
     };
-    let plan =
-        plan_files((*threads, &limbwise_cpu::footprint()), &job, &limits, calibrated).map_err(|e| told(&files, &e))?;
+    let plan = plan_files((*threads, &limbwise_cpu::footprint()), &job, &limits, calibrated)
+        .map_err(|e| told(&files, &[], &e))?;
     let EvalPlan { memory_bytes, seconds, disk_bytes, levels, .. } = plan;
     Ok(JobPlan { memory_bytes, seconds, disk_bytes, levels })
 }

@@ -216,7 +216,10 @@ impl Decrypt {
         let extension = self.out.extension().map(|e| e.to_string_lossy().into_owned()).unwrap_or_default();
         match arrays {
             [_] => vec![self.out.clone()],
-            _ => arrays.iter().map(|array| self.out.with_extension(format!("{}.{extension}", array.name))).collect(),
+            _ => {
+                let names = in_file_names(arrays.iter().map(|array| array.name.as_str()));
+                names.iter().map(|name| self.out.with_extension(format!("{name}.{extension}"))).collect()
+            }
         }
     }
 
@@ -232,6 +235,30 @@ impl Decrypt {
         }
         Ok(())
     }
+}
+
+/// Longest part of a file's name that a result's name becomes, in bytes.
+const MOST_NAME: usize = 100;
+
+/// Names as parts of files' names. What could be read as another directory, or as anything but a letter, becomes a dash; a
+/// name that then is one of those before, whatever their case, gets its number.
+fn in_file_names<'a>(names: impl Iterator<Item = &'a str>) -> Vec<String> {
+    let mut all: Vec<String> = Vec::new();
+    for (number, name) in names.enumerate() {
+        let plain = |c: char| if c.is_alphanumeric() || "._-+= ".contains(c) { c } else { '-' };
+        let mut length = 0;
+        let fits = |c: &char| {
+            length += c.len_utf8();
+            length <= MOST_NAME
+        };
+        let mut part: String = name.trim_start_matches('/').chars().map(plain).take_while(fits).collect();
+        let same = |part: &String| all.iter().any(|before| before.to_lowercase() == part.to_lowercase());
+        while part.is_empty() || same(&part) {
+            part = format!("{part}-{number}");
+        }
+        all.push(part);
+    }
+    all
 }
 
 fn gain(text: &str) -> Result<f64, String> {
@@ -341,4 +368,18 @@ fn render(report: &Report) -> String {
         text += &line("ledger", &format!("{results} of {} results shared under this key", sharing.results));
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::in_file_names;
+
+    #[test]
+    fn names_of_results_stay_in_their_directory_and_apart() {
+        let names = ["weights", "/fc/out", "fc-out", "../../up", "a\nb", "FC-out", "fc-out-2", "", &"é".repeat(300)];
+        let got = in_file_names(names.into_iter());
+        let last = "é".repeat(50);
+        let wanted = ["weights", "fc-out", "fc-out-2", "..-..-up", "a-b", "FC-out-5", "fc-out-2-6", "-7", &last];
+        assert_eq!(got, wanted);
+    }
 }

@@ -20,7 +20,7 @@ use limbwise_runtime::{
     AnyDevice, RunOptions, RunReport,
     calibrate::{contradicted, degrees},
     client_side::without_nulls,
-    journal::Checkpoint,
+    journal::{Checkpoint, CheckpointDir},
     run,
     scheme::SchemeRun,
     session::{Of, Sides},
@@ -116,6 +116,8 @@ impl Run {
         let client = built.client().map_err(refused)?;
         let calibration = calibrated_with_disk(dev, built, &self.memory.key_dir())?;
         let Planned { way, recording, plan } = planned(built, &calibration, self.memory.most)?;
+        // Taken before the seed in it is made, or read.
+        let kept = self.checkpoint.as_deref().map(CheckpointDir::open).transpose()?;
         let seeds = match &self.checkpoint {
             None => self.seed.of_run(),
             Some(dir) => self.seed.of_checkpoint(dir)?,
@@ -123,7 +125,7 @@ impl Run {
         let moved = client.in_way(way);
         let (program, client) = (built.program(way), Of(moved.as_ref().unwrap_or(client)));
         let sides = Sides { program: &program, client: &client, seeds: &seeds };
-        let mut journal = match &self.checkpoint {
+        let mut journal = match kept {
             None => None,
             Some(dir) => {
                 let identity = sides.identity(&built.description(way))?;

@@ -18,6 +18,7 @@ use limbwise_math::sampling::SeedSource;
 use limbwise_runtime::{
     AnyDevice,
     client_side::{ClientSide, Opened, ToDecrypt, ToEncrypt, ToMake, make_keys},
+    journal::CheckpointDir,
     keygen::Sides,
     places::{Existing, PROGRAM, put_bytes, read_up_to},
 };
@@ -157,8 +158,9 @@ impl InParts<'_> {
         let kept = self.dir.map(Path::to_path_buf);
         let dir =
             kept.clone().unwrap_or_else(|| std::env::temp_dir().join(format!("limbwise-run-{}", std::process::id())));
-        fs::create_dir_all(&dir)?;
+        let alone = CheckpointDir::open(&dir)?;
         let done = self.run(&dir, batch, output);
+        drop(alone);
         // What a run leaves behind in a directory of its own goes; a kept one is what it is resumed from.
         if kept.is_none() {
             fs::remove_dir_all(&dir)?;

@@ -113,11 +113,30 @@ fn a_client_gets_its_results_through_kills() {
     assert!(result("out") == result("whole"), "a server's result is that of eval, byte for byte");
     let found = verb(&folder, &["decrypt", "--client", "mine", "--in", "out", "--out", "y.npy", "--compare"]);
     assert!(found["compared"]["precision_bits"]["mean"].as_f64().unwrap() > 8.0, "{found}");
-    // The secret key stays at home, whoever tries.
+    // The secret key stays at home, whoever tries: the client sends nothing of it, and the server keeps nothing.
     let secret = client(&folder, server.address, "mine/secret.key").output().unwrap();
     let text = String::from_utf8(secret.stderr).unwrap();
-    assert!(!secret.status.success() && text.contains("a secret key must not leave its client"), "{text}");
-    assert!(!appears_now(&state, &fs::read(folder.path().join("mine/secret.key")).unwrap()));
+    assert!(!secret.status.success() && text.contains("nothing of it was sent"), "{text}");
+    let key = fs::read(folder.path().join("mine/secret.key")).unwrap();
+    let name = FileId::of(&key);
+    let announced = format!("{{\"bytes\": {}, \"sha256\": \"{name}\"}}", key.len());
+    let upload = exchanged(server.address, "POST /v1/uploads", "application/json", announced.as_bytes());
+    let upload: Value = serde_json::from_str(upload.rsplit("\r\n\r\n").next().unwrap()).unwrap();
+    let put = format!("PUT /v1/uploads/{}/chunk?offset=0&sha256={name}", upload["id"].as_str().unwrap());
+    let text = exchanged(server.address, &put, "application/octet-stream", &key);
+    assert!(text.contains("a secret key must not leave its client"), "{text}");
+    assert!(!appears_now(&state, &key));
+}
+
+/// The answer to a request.
+fn exchanged(address: SocketAddr, line: &str, kind: &str, body: &[u8]) -> String {
+    let mut stream = TcpStream::connect(address).unwrap();
+    let head = format!("{line} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: {kind}\r\n");
+    write!(stream, "{head}Content-Length: {}\r\n\r\n", body.len()).unwrap();
+    stream.write_all(body).unwrap();
+    let mut text = String::new();
+    stream.read_to_string(&mut text).unwrap();
+    text
 }
 
 /// Whether some file has these bytes.

@@ -13,7 +13,7 @@ use limbwise_device::HostRead;
 use limbwise_fuzz::forge::{Dice, damaged, lie};
 use limbwise_math::sampling::Seed;
 use limbwise_runtime::{
-    journal::{Checkpoint, Identity},
+    journal::{Checkpoint, CheckpointDir, Identity},
     sealed,
 };
 use std::{
@@ -35,7 +35,10 @@ fn a_changed_state_is_refused_or_is_what_was_kept() {
         encrypt(&dev, &params, &public, &plain).unwrap().with_promise(promise).unwrap()
     };
     let folder = Folder::new("states");
-    let open = || Checkpoint::<Cpu, Ckks>::open(&dev, &params, &folder.0, Identity([7; 32]));
+    let open = || {
+        let dir = CheckpointDir::open(&folder.0).unwrap();
+        Checkpoint::<Cpu, Ckks>::open(&dev, &params, dir, Identity([7; 32]))
+    };
     let kept = State { step: 3, ciphertexts: vec![fresh(0.25), fresh(0.5)], numbers: vec![0.1, -3.0] };
     open().unwrap().keep(&kept).unwrap();
     let words = |state: &State<Cpu>| {

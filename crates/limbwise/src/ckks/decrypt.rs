@@ -2,7 +2,7 @@
 
 use super::{
     ciphertext::Ciphertext,
-    encoder::{Encoder, Packing},
+    encoder::{Decoded, Encoder, Packing},
     estimate::Estimate,
     precision::Precision,
 };
@@ -23,7 +23,8 @@ pub fn phase<D: Device>(dev: &D, params: &Params, key: &SecretKey, ciphertext: &
 /// The slots of every message in the batch, checked against the ciphertext's estimate: no larger than its bound, and
 /// real where they should be, up to the expected error.
 ///
-/// A message that overflowed the modulus is smaller than it should be and still real, so this check misses it. Leave
+/// A message that overflowed the modulus is smaller than it should be and still real. Its coefficients are anywhere in the
+/// modulus, so where the estimate leaves an overflow possible, one that comes near the modulus is refused too. Leave
 /// room at level 0: choose first primes that exceed the scale by the size of the values.
 ///
 /// # Errors
@@ -50,29 +51,44 @@ pub fn decrypt_wide<D: HostRead>(
     key: &SecretKey,
     ciphertext: &Ciphertext<D>,
 ) -> Result<(Slots, Slots)> {
-    let (messages, rest) = slots(dev, encoder, params, key, ciphertext)?;
-    plausible(&messages, ciphertext.estimate)?;
+    let Read { messages, rest, full } = slots(dev, encoder, params, key, ciphertext)?;
+    plausible(&messages, full, ciphertext.estimate, params.room(ciphertext.level, ciphertext.scale))?;
     Ok((messages, rest))
 }
 
 /// The slots of each message.
 type Slots = Vec<Vec<Complex64>>;
 
-/// The slots of every message, unchecked, and what f64 leaves of them.
+/// The slots of every message, and what f64 leaves of them.
+struct Read {
+    messages: Slots,
+    rest: Slots,
+    /// Whether a coefficient of any comes near the modulus.
+    full: bool,
+}
+
+/// What is in a ciphertext, unchecked.
 fn slots<D: HostRead>(
     dev: &D,
     encoder: &Encoder,
     params: &Params,
     key: &SecretKey,
     ciphertext: &Ciphertext<D>,
-) -> Result<(Slots, Slots)> {
+) -> Result<Read> {
     let words = zeroize::Zeroizing::new(dev.download(&phase(dev, params, key, ciphertext))?);
     dev.scrub();
     let packing = Packing { slots: ciphertext.slots, level: ciphertext.level, scale: ciphertext.scale };
     let size = words.len() / ciphertext.batch();
-    let (messages, rest): (Vec<_>, Vec<_>) =
-        words.chunks_exact(size).map(|message| encoder.decode(message, packing).into()).unzip();
-    Ok((messages, rest.into_iter().filter(|row: &Vec<Complex64>| !row.is_empty()).collect()))
+    let mut read = Read { messages: Vec::new(), rest: Vec::new(), full: false };
+    for message in words.chunks_exact(size) {
+        let Decoded { slots, rest, full } = encoder.decode(message, packing);
+        read.messages.push(slots);
+        read.full |= full;
+        if !rest.is_empty() {
+            read.rest.push(rest);
+        }
+    }
+    Ok(read)
 }
 
 /// Tolerance in expected deviations. Gaussian errors of 2^16 slots stay below 5 and estimates are within a bit or two,
@@ -89,20 +105,26 @@ pub(super) fn most_error(estimate: &Estimate) -> f64 {
     if sparse.is_finite() { (usual * sparse).min(MOST_SHARE * estimate.peak).max(usual) } else { usual }
 }
 
-/// Fails if the messages contradict their estimate.
-fn plausible(messages: &[Vec<Complex64>], estimate: Estimate) -> Result<()> {
+/// What f64 may make of numbers up to 1 on their way to the slots: 2^9 times its rounding.
+const ROUNDING: f64 = f64::EPSILON * 256.0;
+
+/// Fails if the messages contradict their estimate, or have filled a modulus that has room for so much.
+fn plausible(messages: &[Vec<Complex64>], full: bool, estimate: Estimate, room: f64) -> Result<()> {
     let error = most_error(&estimate);
     let most = estimate.peak * (1.0 + 1e-9) + error;
-    let imaginary = if estimate.real { error } else { f64::INFINITY };
-    // NaN fails every bound. Both bounds give one error: telling which was broken would leak decrypted values.
+    let largest = estimate.peak.min(room);
+    let rounding = if largest.is_finite() { largest * ROUNDING } else { 0.0 };
+    let imaginary = if estimate.real { error + rounding } else { f64::INFINITY };
+    let vouched = estimate.peak < room;
+    // NaN fails every bound. All bounds give one error: telling which was broken would leak decrypted values.
     // All are looked at, without branches (a norm by `hypot` has some); the answer alone is public. Both are divided by the
     // bound, so that no square overflows.
     let scale = most.max(f64::MIN_POSITIVE).recip();
     let within = |z: &Complex64| ((z * scale).norm_sqr() <= 1.0) & (z.im.abs() <= imaginary);
-    if declassify(messages.iter().flatten().fold(true, |all, z| all & within(z))) {
+    if declassify(messages.iter().flatten().fold(vouched | !full, |all, z| all & within(z))) {
         return Ok(());
     }
-    Err(DecryptError::Implausible { most, real: estimate.real }.into())
+    Err(DecryptError::Implausible { most, real: estimate.real, room }.into())
 }
 
 /// Bits of room above a message in a comparison: coefficients exceed slots by at most √N, and a wrong value must still
@@ -146,7 +168,7 @@ impl<D: HostRead> Probe<'_, D> {
         let level = level.unwrap_or(ciphertext.level);
         let parts = ciphertext.parts.iter().map(|p| self.dev.restrict(p, self.params.basis(level))).collect();
         let low = Ciphertext { level, ..ciphertext.with_parts(parts) };
-        let (got, _) = slots(self.dev, self.encoder, self.params, self.secret, &low)?;
+        let got = slots(self.dev, self.encoder, self.params, self.secret, &low)?.messages;
         Ok(Some(Precision::of(&got.concat(), &shadow.values().concat())))
     }
 }

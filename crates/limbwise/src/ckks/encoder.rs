@@ -51,6 +51,21 @@ pub enum Noise {
     Secret,
 }
 
+/// Share of what a modulus holds that a message may use, where it is not known to fit.
+#[cfg(feature = "client")]
+const FULL: f64 = 0.75;
+
+/// The slots of a message.
+#[cfg(feature = "client")]
+pub(crate) struct Decoded {
+    /// The nearest f64 numbers.
+    pub(crate) slots: Vec<Complex64>,
+    /// What these leave of the values at a wide set's scale; else nothing.
+    pub(crate) rest: Vec<Complex64>,
+    /// Whether a coefficient comes near the largest that the modulus holds.
+    pub(crate) full: bool,
+}
+
 /// A batch as values that stand somewhere.
 pub(crate) fn slices(batch: &[Vec<Complex64>]) -> Vec<&[Complex64]> {
     batch.iter().map(Vec::as_slice).collect()
@@ -266,10 +281,9 @@ impl Encoder {
         Ciphertext { parts: vec![part(), part()], level, scale, slots, estimate, shadow: None }
     }
 
-    /// The slots of a polynomial whose residues (limb-major, coefficient order) are given: the nearest f64 numbers, and of a
-    /// wide set's scale what is left of each, else nothing.
+    /// The slots of a polynomial whose residues (limb-major, coefficient order) are given.
     #[cfg(feature = "client")]
-    pub(crate) fn decode(&self, words: &[u64], packing: Packing) -> [Vec<Complex64>; 2] {
+    pub(crate) fn decode(&self, words: &[u64], packing: Packing) -> Decoded {
         if self.params.is_wide() && packing.scale > MOST_IN_F64 {
             return self.decode_wide(words, packing);
         }
@@ -278,11 +292,19 @@ impl Encoder {
         let coefficients: Vec<f64> =
             self.residues(words, packing).map(|residues| crt.centered_f64(&residues) / packing.scale).collect();
         let coefficients = zeroize::Zeroizing::new(coefficients);
-        [self.embedding(packing.slots).to_slots(&coefficients), Vec::new()]
+        let full = self.full(coefficients.iter().copied(), packing);
+        Decoded { slots: self.embedding(packing.slots).to_slots(&coefficients), rest: Vec::new(), full }
+    }
+
+    /// Whether a coefficient is near where it would wrap. All are looked at, without branches.
+    #[cfg(feature = "client")]
+    fn full(&self, coefficients: impl Iterator<Item = f64>, packing: Packing) -> bool {
+        let most = FULL * self.params.room(packing.level, packing.scale);
+        coefficients.fold(false, |any, x| any | (x.abs() > most))
     }
 
     #[cfg(feature = "client")]
-    fn decode_wide(&self, words: &[u64], packing: Packing) -> [Vec<Complex64>; 2] {
+    fn decode_wide(&self, words: &[u64], packing: Packing) -> Decoded {
         let crt = self.reconstruction(packing.level);
         let scale = self.params.exact_scale(packing.scale, packing.level);
         let coefficient = |residues: zeroize::Zeroizing<Vec<u64>>| {
@@ -293,9 +315,10 @@ impl Encoder {
             Wide::of_integer(integer).over(scale)
         };
         let coefficients: Vec<Wide> = self.residues(words, packing).map(coefficient).collect();
+        let full = self.full(coefficients.iter().map(|x| x.high), packing);
         let slots = self.wide_embedding(packing.slots).to_slots(&coefficients);
         let part = |of: fn(Wide) -> f64| slots.iter().map(|z| Complex64::new(of(z.re), of(z.im))).collect();
-        [part(|x| x.high), part(|x| x.low)]
+        Decoded { slots: part(|x| x.high), rest: part(|x| x.low), full }
     }
 
     #[cfg(feature = "client")]

@@ -9,7 +9,7 @@ use super::{
     watch::{Done, Watch, With},
 };
 use crate::{
-    error::{LevelError, Result, ScaleError, ShapeError},
+    error::{EncodeError, LevelError, Result, ScaleError, ShapeError},
     params::Params,
     rlwe::{
         DivisionRounding, KeyName, KeyStore, noise,
@@ -254,7 +254,7 @@ impl<'a, D: Device> Evaluator<'a, D> {
         value: f64,
         (scale, exact): (f64, Wide),
     ) -> Result<Ciphertext<D>> {
-        valid_constant(value, scale)?;
+        valid_constant(value, scale, self.params.log_modulus(a.level))?;
         let product = self.product_scale("mul_scalar", a.scale, scale, a.level)?;
         let constants = self.rounded(value, exact, a.level);
         let parts = a.parts.iter().map(|c| self.dev.scale_limbs(c.clone(), &constants)).collect();
@@ -354,7 +354,7 @@ impl<'a, D: Device> Evaluator<'a, D> {
             if a.batch() > widest.batch() {
                 return Err(ShapeError::Batch { op, left: widest.batch(), right: a.batch() }.into());
             }
-            valid_constant(factor, exact.high / a.scale)?;
+            valid_constant(factor, exact.high / a.scale, self.params.log_modulus(a.level))?;
             Ok(match self.params.is_wide() {
                 true => self.rounded(factor, exact.over(own), a.level),
                 false => self.rounded(factor, (exact.high / a.scale).into(), a.level),
@@ -521,12 +521,16 @@ impl Expected {
     }
 }
 
-/// Fails unless a constant can be rounded at a scale.
-fn valid_constant(value: f64, scale: f64) -> Result<()> {
-    if (1.0..=2f64.powi(120)).contains(&scale) && value.is_finite() {
-        return Ok(());
+/// Fails unless a constant can be rounded at a scale, and is then within the modulus.
+fn valid_constant(value: f64, scale: f64, log_modulus: f64) -> Result<()> {
+    if !((1.0..=2f64.powi(120)).contains(&scale) && value.is_finite()) {
+        return Err(ScaleError::Invalid(scale).into());
     }
-    Err(ScaleError::Invalid(scale).into())
+    let (magnitude, log_scale) = (value.abs(), scale.log2());
+    if magnitude > 0.0 && magnitude.log2() + log_scale > log_modulus - 1.0 {
+        return Err(EncodeError::TooLarge { magnitude, log_scale, log_modulus }.into());
+    }
+    Ok(())
 }
 
 /// The residue of an integral float of any magnitude.

@@ -212,6 +212,12 @@ impl Params {
         self.0.ring.log_modulus(self.basis(level))
     }
 
+    /// The largest absolute value that the modulus at a level holds at a scale.
+    #[cfg(feature = "client")]
+    pub(crate) fn room(&self, level: usize, scale: f64) -> f64 {
+        (self.log_modulus(level) - 1.0 - scale.log2()).exp2()
+    }
+
     /// The scale of a settled ciphertext at a level: `scale(ℓ−1) = scale(ℓ)² / dropped(ℓ)`.
     #[must_use]
     pub fn scale(&self, level: usize) -> f64 {

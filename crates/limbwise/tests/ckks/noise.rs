@@ -97,6 +97,23 @@ fn nonsense_is_not_handed_out() {
     assert_eq!(probe.precision(&a).unwrap(), None);
 }
 
+/// Values that grew beyond the modulus come back as others; large ones that fit are handed out, with what f64 leaves of them.
+#[test]
+fn what_the_modulus_does_not_hold_is_not_handed_out() {
+    let s = Session::new(&small(2), &[]);
+    let (auto, values) = (s.auto(), uniform(1024, "x").iter().map(|z| z.re.into()).collect::<Vec<Complex64>>());
+    let read = |c: &Ciphertext<_>| decrypt(&s.dev, &s.encoder, &s.params, &s.secret, c);
+    let a = s.encrypt(&values);
+    let large = auto.scale_to(&a, 1e8, 1).unwrap();
+    let text = read(&auto.mul(&large, &large).unwrap()).unwrap_err().to_string();
+    assert!(text.contains("contradict the program") && text.contains("the modulus has no room"), "{text}");
+    let raised = s.eval().add_scalar(&a, 1e9);
+    assert!((read(&raised).unwrap()[0][3] - values[3] - 1e9).norm() < 1e-3);
+    // A bound that says too little is no reason to refuse what fits.
+    let nothing = s.eval().drop_level(&auto.sub(&large, &large).unwrap(), 0).unwrap();
+    assert!(nothing.estimate.peak > 1e8 && read(&nothing).is_ok());
+}
+
 /// A slot that holds all there is multiplies an error by more than the mean over all slots; its product is right, and told.
 #[test]
 fn values_in_a_few_slots_are_handed_out() {

@@ -175,6 +175,7 @@ fn mistakes_teach() {
         (eval.multiply(&product, &a).map(drop), "wants a ciphertext of 2 polynomials, got 3"),
         (eval.multiply(&low, &low).map(drop), "does not fit the modulus"),
         (eval.mul_scalar(&a, f64::NAN, 1e9).map(drop), "a scale lies between"),
+        (eval.mul_scalar(&a, 1e30, 2f64.powi(40)).map(drop), "a value of magnitude 1.000e30 at scale 2^40.0 overflows"),
         (s.auto().mul(&low, &low).map(drop), "mul needs level 1"),
         (encode(vec![Complex64::new(f64::NAN, 0.0)], 1e9), "value 0 is NaN"),
         (encode(uniform(1025, "x"), 1e9), "1025 values do not fit 1024 slots"),

@@ -9,7 +9,7 @@ use limbwise::{
 use limbwise_apps::{Client, Description, Program, linear::layer::Model};
 use limbwise_math::sampling::SeedSource;
 use limbwise_runtime::{
-    AnyDevice, Error, EvalReport, Host, Job, Limits,
+    AnyDevice, Error, EvalReport, Event, Host, Job, Limits,
     client::{Decrypted, EncryptionKey, Expected, InputsOf, decrypt_files, encrypt_files, read_secrets, secret_file},
     eval::evaluate_files,
     expect::expectations,
@@ -131,6 +131,18 @@ pub(crate) fn eval(
     results: &Path,
     how: How<'_>,
 ) -> Result<EvalReport, Error> {
+    eval_told(dev, server, (keys, inputs), results, how, &mut |_| ())
+}
+
+/// The same, with what happens.
+pub(crate) fn eval_told(
+    dev: &AnyDevice,
+    server: &Path,
+    (keys, inputs): (&[PathBuf], &Path),
+    results: &Path,
+    how: How<'_>,
+    tell: &mut dyn FnMut(Event),
+) -> Result<EvalReport, Error> {
     let (description, inputs) = (description(server)?, ciphertexts(inputs)?);
     let job = Job {
         description: &description,
@@ -143,7 +155,7 @@ pub(crate) fn eval(
         prepared: None,
     };
     let limits = Limits { memory_bytes: Some(8 << 30), stop: how.stop, key_form: how.form, ..Limits::default() };
-    evaluate_files(dev, &job, &limits, &mut |_| ())
+    evaluate_files(dev, &job, &limits, tell)
 }
 
 /// A secret key's file ends with its seed and a checksum: neither that seed nor that file is in a directory.

@@ -1,13 +1,15 @@
 //! What does not belong together is refused, on both sides, in words that say which file and what is wrong.
 
 use crate::{
-    both::{Case, Folder, How, Places, device, eval},
+    both::{Case, Folder, How, Places, device, eval, eval_told},
     cases,
 };
 use limbwise_apps::{Client, Program, bgv_table::Encrypted};
 use limbwise_runtime::{
-    AnyDevice, Error,
-    places::{BOOTSTRAP, KEYS, SECRET, TFHE_SECRET},
+    AnyDevice, Error, Event,
+    clock::READ_STEP,
+    origin::{inputs_name, origin_of},
+    places::{BOOTSTRAP, KEYS, SECRET, TFHE_SECRET, ciphertexts},
     scheme::Piped,
 };
 use std::{
@@ -43,7 +45,7 @@ fn strangers_are_refused<P: Program<Scheme: Piped>, C: Client<Scheme = P::Scheme
     let text = told(case.decrypt(&dev, &mine, &old));
     assert!(text.contains("a result of other inputs: those in"), "{text}");
     // Too few, and in another order.
-    let mut files = limbwise_runtime::places::ciphertexts(&out).unwrap();
+    let mut files = ciphertexts(&out).unwrap();
     if let [first, second, ..] = &files[..] {
         swap(first, second);
         let text = told(case.decrypt(&dev, &mine, &out));
@@ -53,12 +55,31 @@ fn strangers_are_refused<P: Program<Scheme: Piped>, C: Client<Scheme = P::Scheme
         let text = told(case.decrypt(&dev, &mine, &out));
         assert!(text.contains("ciphertexts; the program takes"), "{text}");
     }
-    let inputs_there = limbwise_runtime::places::ciphertexts(&inputs).unwrap();
+    let inputs_there = ciphertexts(&inputs).unwrap();
     if let [first, second, ..] = &inputs_there[..] {
         swap(first, second);
         let text = told(evaluated(&dev, &mine, &inputs, &folder.at("none")));
         assert!(text.contains("number"), "{text}");
     }
+}
+
+/// An input is encrypted anew while an evaluation reads the old ones: its result is one of the old ones, and says so.
+#[test]
+fn inputs_that_change_under_an_evaluation() {
+    let (folder, dev, case) = (Folder::new("changed-inputs"), device(), cases::bgv_mul(2));
+    let mine = case.keys(&folder.0, "mine", 7);
+    let [inputs, later, out] = ["in", "later", "out"].map(|name| folder.at(name));
+    case.encrypt(&dev, &mine, &inputs).unwrap();
+    case.encrypt(&dev, &mine, &later).unwrap();
+    let before = inputs_name(&ciphertexts(&inputs).unwrap()).unwrap();
+    let mut tell = |event| {
+        if matches!(event, Event::Progress { step, done: 1, .. } if step == READ_STEP) {
+            fs::rename(later.join("input-000.ct"), inputs.join("input-000.ct")).unwrap();
+        }
+    };
+    eval_told(&dev, &mine.server, (&mine.keys(), &inputs), &out, How::default(), &mut tell).unwrap();
+    assert!(!later.join("input-000.ct").exists(), "it took the other's place");
+    assert_eq!(origin_of(&out.join("result-000.ct")).unwrap().inputs, before);
 }
 
 fn swap(a: &Path, b: &Path) {

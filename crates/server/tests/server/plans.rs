@@ -1,7 +1,11 @@
 //! Planning: what it does to the server and to others, whatever a description says.
 
-use crate::process::{Wish, clean};
+use crate::{
+    engine::ANSWERED,
+    process::{Wish, clean},
+};
 use serde_json::json;
+use std::fs;
 
 /// Longer than any test waits.
 const NEVER_MS: u64 = 3_600_000;
@@ -11,6 +15,7 @@ fn a_plan_that_brings_the_server_down_is_given_up() {
     let wish = Wish::new("deadly-plan");
     let server = wish.start();
     let id = server.client.submit(&json!({"plan_aborts": true}));
+    fs::write(wish.root.join(ANSWERED), "").unwrap();
     server.wait();
     for _ in 0..2 {
         wish.start().wait();
