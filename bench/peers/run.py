@@ -2,7 +2,8 @@
 """Installs the rivals that this machine can have, starts their drivers, passes questions and answers on (README.md).
 
 Python 3.11 or later, standard library only. Everything is installed under target/peers of the repository. What cannot
-be had is named on standard error with its reason, and its rows are absent. `--bootstrap` measures bootstrapping instead.
+be had is named on standard error with its reason, and its rows are absent. `--bootstrap` measures bootstrapping instead,
+`--forest` a forest of decision trees.
 """
 
 import json
@@ -10,6 +11,7 @@ import subprocess
 import sys
 
 import bootstrapping
+import forest
 from install import OPENFHE, PLACE, TENSEAL, Absent, lattigo, python310, python_for_tenseal, say, wheel
 
 RIVALS = {
@@ -54,6 +56,8 @@ def ask(running, question, told):
 if __name__ == "__main__":
     if "--bootstrap" in sys.argv:
         sys.exit(bootstrapping.main(sys.argv[1:]))
+    if "--forest" in sys.argv:
+        sys.exit(forest.main(sys.argv[1:]))
     drivers, told = start(), set()
     for line in sys.stdin:
         for row in ask(drivers, line, told):
