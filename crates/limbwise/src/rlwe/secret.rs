@@ -259,7 +259,7 @@ impl<'a, D: Device> KeyGenerator<'a, D> {
     pub fn evaluation_key(&self, name: KeyName, level: usize, form: KeyForm) -> Result<EvaluationKey<D>> {
         let (dev, params) = (self.dev, self.params);
         match name.highest_level(params) {
-            None => return Err(KeyError::NoLowLevels { name }.into()),
+            None => return Err(KeyError::NoLowLevels(name).into()),
             Some(highest) if level > highest => {
                 return Err(LevelError::Above { op: "evaluation_key", wanted: level, level: highest }.into());
             }
