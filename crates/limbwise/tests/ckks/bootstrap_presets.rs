@@ -19,30 +19,55 @@ use limbwise::{
 /// for boot-fast, whose scales are the narrowest), and what two runs differ by.
 const LESS: f64 = 0.8 + 0.2;
 
+/// A preset, the slots that it is for, and the levels that so many passes leave.
+struct Promised {
+    preset: Preset,
+    params: Params,
+    slots: usize,
+    won: usize,
+}
+
+impl Promised {
+    fn by(name: &str, passes: usize) -> Self {
+        let preset_of = presets().into_iter().find(|p| p.name == name).unwrap();
+        let params = preset(name).unwrap();
+        let boot = *params.bootstrapping().unwrap();
+        let won = if boot.literal.refinement.is_some() { boot.levels } else { boot.levels + 1 - passes };
+        Self { slots: preset_of.slots.unwrap_or(params.max_slots()), preset: preset_of, params, won }
+    }
+
+    fn plan(&self, plan: BootstrapPlan) -> BootstrapPlan {
+        BootstrapPlan { halves: self.preset.slots.map_or(plan.halves, |_| HalvesAt::Beside), ..plan }
+    }
+}
+
+/// What a purpose should say and needs no run, levels, failures and bytes of keys, and does not.
+fn unsaid(name: &str, passes: usize) -> Vec<String> {
+    let promised = Promised::by(name, passes);
+    let Promised { preset, params, slots, won } = &promised;
+    let gigabytes = |plan, form| {
+        let required = requirements(params, promised.plan(plan)).unwrap();
+        required.iter().map(|(&name, &level)| key_bytes(params, name, level, form)).sum::<u64>() as f64 / 1e9
+    };
+    let facts = [
+        format!("{won} levels"),
+        format!("2^{:.0} failures", params.bootstrapping().unwrap().log2_failure(*slots)),
+        format!("keys {:.1} GB", gigabytes(BootstrapPlan::fastest(*slots), KeyForm::Stored)),
+        format!("{:.1} GB seeded", gigabytes(BootstrapPlan::smallest(*slots), KeyForm::Seeded)),
+    ];
+    let unsaid = facts.into_iter().filter(|fact| !preset.purpose.contains(fact));
+    unsaid.map(|fact| format!("{name}: {fact}")).collect()
+}
+
 /// One bootstrapping, or two passes, of random and of constant messages in all slots that the preset is for by the smallest
 /// plan: as many bits as the purpose says, less what that plan costs, and within two of what was expected.
 fn holds(name: &str, bits: f64, passes: usize) {
-    let Preset { purpose, slots, .. } = presets().into_iter().find(|p| p.name == name).unwrap();
-    let params = preset(name).unwrap();
+    let promised = Promised::by(name, passes);
+    let plan = promised.plan(BootstrapPlan::smallest(promised.slots));
+    let Promised { preset, params, slots, won } = promised;
     let boot = *params.bootstrapping().unwrap();
-    let halves =
-        |plan: BootstrapPlan| BootstrapPlan { halves: slots.map_or(plan.halves, |_| HalvesAt::Beside), ..plan };
-    let slots = slots.unwrap_or(params.max_slots());
-    let won = if boot.literal.refinement.is_some() { boot.levels } else { boot.levels + 1 - passes };
-    let (fastest, plan) = (halves(BootstrapPlan::fastest(slots)), halves(BootstrapPlan::smallest(slots)));
-    let gigabytes = |plan, form| {
-        let required = requirements(&params, plan).unwrap();
-        required.iter().map(|(&name, &level)| key_bytes(&params, name, level, form)).sum::<u64>() as f64 / 1e9
-    };
-    for fact in [
-        format!("{won} levels"),
-        format!("{bits:.1} bits"),
-        format!("2^{:.0} failures", boot.log2_failure(slots)),
-        format!("keys {:.1} GB", gigabytes(fastest, KeyForm::Stored)),
-        format!("{:.1} GB seeded", gigabytes(plan, KeyForm::Seeded)),
-    ] {
-        assert!(purpose.contains(&fact), "{name}: {purpose}: not {fact}");
-    }
+    let fact = format!("{bits:.1} bits");
+    assert!(preset.purpose.contains(&fact), "{name}: {}: not {fact}", preset.purpose);
     let s = Session::with_keys(params.clone(), &requirements(&params, plan).unwrap());
     let bootstrapper = Bootstrapper::encode(&s.dev, &s.encoder, plan).unwrap();
     let level = boot.input_level();
@@ -69,7 +94,14 @@ macro_rules! full_size {
         fn $test() {
             holds($name, $bits, $passes);
         }
-    )*};
+    )*
+
+        #[test]
+        fn purposes_say_what_is_computed() {
+            let unsaid: Vec<String> = [$(unsaid($name, $passes)),*].concat();
+            assert!(unsaid.is_empty(), "{unsaid:#?}");
+        }
+    };
 }
 
 full_size! {

@@ -207,6 +207,57 @@ fn layers_follow_one_another_in_every_layout() {
     close(y.values(), first.apply(&x).unwrap().values(), 1e-9, "odd");
 }
 
+/// A convolution whose result repeats, a product on that repetition, and one on what that leaves: every repetition that a
+/// layout promises is there, and each map has fewer diagonals for it.
+#[test]
+fn results_repeat_for_the_next_map() {
+    for (stride, shape, count) in [(2, [1, 9, 9], 5), (2, [1, 9, 9], 4), (1, [2, 6, 7], 3), (2, [2, 8, 8], 7)] {
+        let what = format!("{count} filters, stride {stride}, on {shape:?}");
+        let weights = filters([count, shape[0], 3, 3], stride, Padding::Valid);
+        let x = image(shape);
+        let (phased, phases) = weights.in_phases(shape).unwrap();
+        let convolution = Convolution::repeating(&phased, phases, SLOTS).unwrap();
+        let packed = convolution.pack(&x.in_phases(stride, phases).unwrap()).unwrap();
+        let y = convolution.map.apply_clear(&with_junk(packed, convolution.input.slots()));
+        let wanted = weights.apply(&x).unwrap();
+        let Spread { unit, period, extent, .. } = convolution.output.blocks;
+        let places = |channel: usize| (channel..extent).step_by(period);
+        for (at, &value) in wanted.values().iter().enumerate() {
+            let [_, height, width] = wanted.shape();
+            let (channel, row, column) = (at / width / height, at / width % height, at % width);
+            let within = convolution.output.slot(channel, row, column) - channel * unit;
+            assert!(places(channel).count() > 0, "{what}");
+            for place in places(channel) {
+                assert!((y[place * unit + within].re - value).abs() < 1e-9, "{what}: {at} at place {place}");
+            }
+        }
+        // A product of everything until it repeats; gaps have weights of zero.
+        let columns = period * unit;
+        let a = matrix(11, columns, "A");
+        let mut kept = vec![0.0; 11 * columns];
+        let mut flat = vec![0.0; columns];
+        for (at, &value) in wanted.values().iter().enumerate() {
+            let [_, height, width] = wanted.shape();
+            let slot = convolution.output.slot(at / width / height, at / width % height, at % width);
+            flat[slot] = value;
+            (0..11).for_each(|row| kept[row * columns + slot] = a.at(row, slot));
+        }
+        let a = Matrix::new(11, columns, kept).unwrap();
+        let input = Spread { items: columns, unit: 1, period: columns, extent: extent * unit };
+        let rows = input.of_result(11, 1, SLOTS);
+        let layout = |rows| MatrixLayout { rows, columns: 1 };
+        let product = MatrixProduct::between(&a, &[], layout(input), layout(rows), SLOTS).unwrap();
+        let z = product.map.apply_clear(&y);
+        let flat = Matrix::new(columns, 1, flat).unwrap();
+        let wanted = a.product(&flat).unwrap();
+        for place in (0..rows.extent).filter(|place| place % rows.period < 11) {
+            let error = (z[place].re - wanted.values()[place % rows.period]).abs();
+            assert!(error < 1e-9, "{what}: row at place {place}");
+        }
+        assert!(product.map.diagonals.count() < columns, "{what}");
+    }
+}
+
 /// An encrypted operation, on any device.
 enum Operation<'a> {
     Map(&'a PackedMap),

@@ -26,27 +26,27 @@ fn for_all_slots() -> Vec<Preset> {
     vec![
         preset(
             "boot",
-            "the default: 14 levels, 24.0 bits, 2^-106 failures; keys 5.8 GB, at least 0.9 GB seeded; 32 limbs, dnum 4",
+            "the default: 14 levels, 24.0 bits, 2^-106 failures; keys 5.9 GB, at least 0.9 GB seeded; 32 limbs, dnum 4",
             boot(14, 50, 46, (49, 8), 4),
         ),
         preset(
             "boot-fast",
-            "the least time a level: 15 levels, 21.5 bits, 2^-106 failures; keys 7.2 GB, at least 1.1 GB seeded; no prime above 48 bits",
+            "the least time a level: 15 levels, 21.5 bits, 2^-106 failures; keys 7.3 GB, at least 1.1 GB seeded; no prime above 48 bits",
             boot(15, 48, 44, (48, 7), 5),
         ),
         preset(
             "boot-cosine",
-            "a cosine and an arcsine of degree 3: 13 levels, 22.6 bits, 2^-106 failures; keys 5.7 GB, at least 0.9 GB seeded",
+            "a cosine and an arcsine of degree 3: 13 levels, 22.6 bits, 2^-106 failures; keys 5.8 GB, at least 0.9 GB seeded",
             boot_cosine(),
         ),
         preset(
             "boot-precise",
-            "two passes: 12 levels, 31.5 bits at scale 2^45, 2^-106 failures; keys 6.6 GB, at least 1.0 GB seeded",
+            "two passes: 12 levels, 31.5 bits at scale 2^45, 2^-106 failures; keys 6.7 GB, at least 1.0 GB seeded",
             boot_precise(),
         ),
         preset(
             "boot-17",
-            "the most levels: 17 levels, 24.0 bits, 2^-106 failures; keys 8.7 GB, at least 0.9 GB seeded; two and three maps, dnum 5",
+            "the most levels: 17 levels, 24.0 bits, 2^-106 failures; keys 8.8 GB, at least 0.9 GB seeded; two and three maps, dnum 5",
             boot_17(),
         ),
         preset(
@@ -71,7 +71,7 @@ fn for_all_slots() -> Vec<Preset> {
         ),
         preset(
             "boot-lattigo",
-            "what Lattigo's N16QP1767H32768H32 delivers, in 1728 bits for its 1767, SlotToCoeff first and no prime above 50 bits: 13 levels, 24.1 bits, 2^-106 failures; keys 5.7 GB, at least 0.9 GB seeded",
+            "what Lattigo's N16QP1767H32768H32 delivers, in 1728 bits for its 1767, SlotToCoeff first and no prime above 50 bits: 13 levels, 24.1 bits, 2^-106 failures; keys 5.8 GB, at least 0.9 GB seeded",
             boot_lattigo(),
         ),
         preset(
@@ -108,14 +108,14 @@ fn for_few_slots() -> Vec<Preset> {
         ),
         few(
             "boot-s8",
-            "up to 2^8 slots, two maps each way: 16 levels, 25.5 bits, 2^-113 failures; keys 4.4 GB, at least 1.2 GB seeded",
+            "up to 2^8 slots, two maps each way: 16 levels, 25.5 bits, 2^-113 failures; keys 4.5 GB, at least 1.2 GB seeded",
             [2, 2],
             16,
             8,
         ),
         few(
             "boot-s12",
-            "up to 2^12 slots, two and three maps: 15 levels, 23.5 bits, 2^-109 failures; keys 5.4 GB, at least 1.0 GB seeded",
+            "up to 2^12 slots, two and three maps: 15 levels, 23.5 bits, 2^-109 failures; keys 5.5 GB, at least 1.0 GB seeded",
             [2, 3],
             15,
             12,
