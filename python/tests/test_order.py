@@ -87,7 +87,7 @@ def test_what_cannot_be_sorted_is_told_before_anything_is_computed(deep):
     with pytest.raises(lw.LevelError, match=r"sort needs level \d+; the ciphertext is at level 32"):
         lw.sort(x, interval=(0, 1))
     with pytest.raises(lw.EncodeError, match="the domain ends at 5"):
-        lw.sort(x, interval=(-0.5, 0.5))
+        lw.sort(deep.encrypt([0.0, 1.0]), interval=(-0.5, 0.5), gap=0.25)
     with pytest.raises(lw.EncodeError, match="between 0 and 1"):
         lw.argsort(x, gap=2)
     with pytest.raises(lw.EncodeError, match="tells apart what differs by"):
