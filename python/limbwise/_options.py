@@ -97,9 +97,7 @@ def choose(
     raise ParamsError(f"{wanted} slots: at most 32768 with bootstrapping; larger arrays are split, so leave slots out")
 
 
-def _agrees(
-    params: Params, name: str, depth: int | None, precision: int | None, bootstrap: bool | None
-) -> Params:
+def _agrees(params: Params, name: str, depth: int | None, precision: int | None, bootstrap: bool | None) -> Params:
     """Return parameters that were named, unless something else is asked for beside them."""
     if precision is not None:
         raise ParamsError(

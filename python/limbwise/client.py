@@ -288,10 +288,10 @@ class Server:
                     )
                 file.write(got)
         with temporary.open("rb") as file:
-            got = hashlib.file_digest(file, "sha256").hexdigest()
-        if got != result.file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        if digest != result.file:
             temporary.unlink()
-            raise Refused({"what": "the bytes are not those of the file", "got": got, "wanted": result.file})
+            raise Refused({"what": "the bytes are not those of the file", "got": digest, "wanted": result.file})
         return temporary.replace(path)
 
     def remove(self, file: str) -> None:

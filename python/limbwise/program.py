@@ -140,7 +140,9 @@ def _trace_counted(
         ) from first
 
 
-def _choose(program: Callable[..., Any], inputs: Any, slots: int | None, precision: int | None, complex: bool) -> Params:
+def _choose(
+    program: Callable[..., Any], inputs: Any, slots: int | None, precision: int | None, complex: bool
+) -> Params:
     """Return the smallest parameters with the levels that a program takes."""
     deep = Params.preset(_DEEP)
     try:

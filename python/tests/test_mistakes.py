@@ -114,7 +114,7 @@ def test_programs_without_enough_levels_are_told_how_many_they_take():
     with pytest.raises(lw.LevelError, match="takes 6 levels, n13-l3-s40 has 3: choose parameters with 3 more"):
         lw.record(lambda x: x**9 * x**9 * x**2, x, preset="n13-l3-s40")
     with pytest.raises(lw.LevelError, match="takes more than 32 levels, n14-l7-s40 has 7"):
-        lw.plan(lambda x: lw.argmax(x), x, preset="n14-l7-s40")
+        lw.plan(lw.argmax, x, preset="n14-l7-s40")
     few = lw.ckks("n13-l3-s40").encrypt([0.5, -0.5])
     with pytest.raises(lw.LevelError, match=r"sign needs level 8; the ciphertext is at level 3 .* at least 5 more"):
         lw.sign(few, bound=1)

@@ -130,9 +130,9 @@ def test_mistakes_in_intervals_are_told(deep):
         lw.sqrt(x, interval=(2, 1))
     with pytest.raises(lw.EncodeError, match="give two numbers"):
         lw.rsqrt(x, interval=3)
-    with pytest.raises(lw.EncodeError, match="sqrt: interval .* give two positive numbers"):
+    with pytest.raises(lw.EncodeError, match=r"sqrt: interval .* give two positive numbers"):
         lw.sqrt(x, interval=(0, 1))
-    with pytest.raises(lw.EncodeError, match="log: interval .* give two positive numbers"):
+    with pytest.raises(lw.EncodeError, match=r"log: interval .* give two positive numbers"):
         lw.log(x, interval=(-1, 1))
     with pytest.raises(lw.LevelError, match="narrower interval"):
         lw.log(x, interval=(1e-6, 1))
