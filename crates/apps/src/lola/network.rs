@@ -77,8 +77,9 @@ impl Shape {
         let Self { side, filters, kernel, stride, hidden, classes } = self;
         let sides = [side, filters, kernel, stride, hidden, classes];
         let possible = sides.iter().all(|s| (1..=4096).contains(s)) && kernel <= side + 1;
-        // Sides up to 4096 cannot overflow.
-        let few = possible && self.sizes().iter().all(|&n| n <= 1 << 24);
+        // Sides up to 4096 cannot overflow. Filters in phases are as large as their next multiple of the stride.
+        let phased = |size: usize| size.div_ceil(stride) * stride;
+        let few = possible && self.sizes().iter().all(|&n| n <= 1 << 24) && filters * phased(kernel).pow(2) <= 1 << 24;
         if few { Ok(()) } else { Err(LolaError::Shape(self)) }
     }
 }
@@ -215,6 +216,10 @@ mod tests {
         assert!(said.contains("5 weights; wanted 14"), "{said}");
         assert!(Network::new(Shape { kernel: 4, ..shape }, &[]).is_err());
         assert!(Network::new(Shape { hidden: 0, ..shape }, &[]).is_err());
+        // A description's stride makes filters in phases that no memory holds.
+        let wide = Shape { stride: 4096, filters: 4096, side: 4096, kernel: 1, ..shape };
+        assert!(matches!(wide.check(), Err(LolaError::Shape(_))));
+        assert!(Shape::MNIST.check().is_ok() && Shape { stride: 5, ..Shape::MNIST }.check().is_ok());
     }
 
     /// On images that were not used in training, which excludes MNIST's test images before the 8000th.

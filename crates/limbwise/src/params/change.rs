@@ -198,12 +198,13 @@ impl ParamsLiteral {
         Ok(())
     }
 
-    /// Lowers the highest low level to one that P covers.
+    /// Lowers the highest low level to one that P covers, with room for primes that are longer or shorter than their bits say.
     fn fit_low_level(&mut self) {
         let special: f64 = self.special.iter().map(|prime| prime.log2()).sum();
         let bits = |level: usize| self.levels[..=level].iter().flatten().map(|prime| prime.log2()).sum::<f64>();
-        let fits = |&level: &usize| bits(level) + HIDES <= special;
-        self.low_level = self.low_level.and_then(|low| (0..=low.min(self.levels.len() - 1)).rev().find(fits));
+        let fits = |&level: &usize| bits(level) + HIDES + 0.1 <= special;
+        self.low_level =
+            self.low_level.and_then(|low| (0..self.levels.len()).take(low.saturating_add(1)).rev().find(fits));
     }
 
     /// Resizes P to the largest digit: of its primes, if they are given by their bits, as many as needed, the last repeated.
@@ -215,9 +216,9 @@ impl ParamsLiteral {
         let alpha = chain.len().div_ceil(self.dnum.max(1)).max(1);
         let digit = chain.chunks(alpha).map(|digit| digit.iter().sum::<f64>()).fold(0.0, f64::max);
         let mut held = 0.0;
-        // The rule of `Params::new` allows a digit two bits above P.
+        // The rule of `Params::new` allows a digit two bits above P; primes are a little shorter than their bits say.
         let is_short = |prime: &PrimeChoice| {
-            let short = held == 0.0 || held + 2.0 < digit;
+            let short = held == 0.0 || held + 2.0 <= digit;
             held += prime.log2();
             short
         };
@@ -236,6 +237,21 @@ mod tests {
             literal.changed(ChangeableField::named(name).unwrap(), value).unwrap()
         };
         changes.iter().fold(literal.clone(), change)
+    }
+
+    #[test]
+    fn the_low_level_follows_what_p_covers() {
+        let boot = presets().into_iter().find(|p| p.name == "boot").unwrap().literal;
+        assert_eq!(changed(&boot, &[("levels", "10")]).low_level, Some(4));
+        // Digits of two limbs take few special primes.
+        let narrow = changed(&boot, &[("insecure", "a test"), ("dnum", "16")]);
+        assert!(narrow.low_level < Some(4));
+        Params::new(&narrow).unwrap();
+        let empty = ParamsLiteral { levels: Vec::new(), low_level: Some(usize::MAX), ..boot };
+        assert!(Params::new(&changed(&empty, &[("insecure", "a test")])).is_err());
+        let mut fitted = empty;
+        fitted.fit_low_level();
+        assert_eq!(fitted.low_level, None);
     }
 
     #[test]
