@@ -6,6 +6,10 @@
 //! of `onto` and the division read them there. Threads share the group, so that its rows and the digits' coefficients are in
 //! the L3 cache once, whatever the number of threads. ADR 197 has the counts.
 //!
+//! What is asked for: every line that a block reads, while the transform before it runs, a few lines at a time. A digit's
+//! block comes from the L3 cache and its sixteen rows are read side by side, which the hardware does not foresee; the key's
+//! lines come from memory. ADR 201 has the times.
+//!
 //! `key_switch_onto` is the same switch: `onto` is one more product of the sum, and a dropped level's primes are
 //! treated like the special ones: summed first, then divided by together. For ℓ limbs, k special primes and d dropped,
 //! a separate rescale takes 2(k + ℓ) + 2(d + ℓ − d) transforms after the product with the key, a merged one 2(k + d) +
@@ -19,6 +23,7 @@ use crate::{
     device::{Cpu, CpuPoly, HEAVY, new_lines},
     footprint::SHARED,
     kernels::{
+        LimbKernels,
         limb::Ahead,
         sums::{End, Onto, Sum, Term},
     },
@@ -31,10 +36,10 @@ use limbwise_device::{
     composites::{inverse_product, product},
     ops::broadcast,
 };
+use std::ops::Range;
 
-/// Lines of a key that are asked for with each row of 256 words that is transformed. On Zen 5 none, 8, 16 and 32 took 13.6,
-/// 13.5, 13.4 and 13.0 ms on two threads (25 + 5 limbs, N = 2^16).
-const AHEAD: usize = 32;
+/// Blocks of a limb that a task takes: while one ends, the next is asked for.
+const PIECES: usize = 2;
 
 /// A limb of both halves of the result.
 type Halves<'a> = [&'a mut Row; 2];
@@ -96,6 +101,44 @@ struct Piece<'a> {
     /// `None` for a digit's own limb, which stays where it is.
     digits: Vec<Option<&'a mut [Line]>>,
     out: [&'a mut [Line]; 2],
+}
+
+impl Piece<'_> {
+    /// The block that is transformed first.
+    fn first(&self) -> Option<&[Line]> {
+        self.digits.iter().flatten().next().map(|block| &**block)
+    }
+}
+
+/// Ends the transforms of blocks of one number, and asks with each for the next one and for a share of what is read after
+/// all of them; with the last one for `after`.
+fn transform(
+    kernels: &dyn LimbKernels,
+    number: usize,
+    blocks: &mut [&mut [Line]],
+    read: &[&[Line]],
+    after: &[Line],
+) {
+    let (count, lines) = (blocks.len(), read.iter().map(|slice| slice.len()).sum::<usize>());
+    for i in 0..count {
+        let (now, later) = blocks.split_at_mut(i + 1);
+        let share = part(read, i * lines / count..(i + 1) * lines / count);
+        let next = later.first().map_or(after, |block| &**block);
+        let wanted: Vec<&[Line]> = [next].into_iter().chain(share).collect();
+        kernels.ntt_block(now[i], number, &mut Ahead::spread(&wanted));
+    }
+}
+
+/// Some lines of slices, numbered through from the first slice on.
+fn part<'a>(slices: &[&'a [Line]], lines: Range<usize>) -> impl Iterator<Item = &'a [Line]> {
+    let starts = slices.iter().scan(0, |end, slice| {
+        *end += slice.len();
+        Some(*end - slice.len())
+    });
+    slices.iter().zip(starts).filter_map(move |(slice, start)| {
+        let within = |line: usize| line.clamp(start, start + slice.len()) - start;
+        Some(&slice[within(lines.start)..within(lines.end)]).filter(|slice| !slice.is_empty())
+    })
 }
 
 /// The division that ends a key switch.
@@ -281,30 +324,37 @@ impl Switch<'_> {
             }
         }
         let work = HEAVY * self.c.shape.ring.n() * self.key.digits.len();
-        self.dev.each(work, pieces, |_, piece| self.piece(entry, divided, piece));
+        let tasks = pieces.len().div_ceil(PIECES);
+        self.dev.each(work, equal_parts(pieces, tasks), |_, mut pieces| {
+            let mut left = &mut pieces[..];
+            while let [piece, rest @ ..] = left {
+                self.piece(entry, divided, piece, rest.first().and_then(Piece::first).unwrap_or_default());
+                left = rest;
+            }
+        });
     }
 
-    /// A block of one limb.
-    fn piece(&self, entry: usize, divided: Option<&Divided<'_>>, Piece { prime, block, digits, mut out }: Piece<'_>) {
+    /// A block of one limb; `after` is transformed next.
+    fn piece(&self, entry: usize, divided: Option<&Divided<'_>>, piece: &mut Piece<'_>, after: &[Line]) {
+        let Piece { prime, block, digits, out } = piece;
+        let (prime, lines) = (*prime, &block.lines);
         let kernels = self.tables.prime(prime);
+        let end = divided.map_or(End::Set, |divided| divided.division.end(prime));
         let keys = self.key.pairs.iter();
         let keys: Vec<[&[Line]; 2]> =
-            keys.map(|pair| pair.each_ref().map(|half| &half.limb(entry, prime)[block.lines.clone()])).collect();
-        let mut ahead = Ahead::new(keys.as_flattened(), &(0..2 * keys.len() * block.lines.len()), AHEAD);
-        let factors = digits.into_iter().map(|digit| match digit {
-            Some(lines) => {
-                kernels.ntt_block(lines, block.number, &mut ahead);
-                &*lines
-            }
-            None => &self.c.limb(entry, prime)[block.lines.clone()],
-        });
+            keys.map(|pair| pair.each_ref().map(|half| &half.limb(entry, prime)[lines.clone()])).collect();
+        let own = digits.iter().any(Option::is_none).then(|| &self.c.limb(entry, prime)[lines.clone()]);
+        let onto = self.onto(entry, prime).map(|onto| onto.part(lines));
+        let read: Vec<&[Line]> = {
+            let added = onto.iter().flat_map(|onto| onto.limbs).flatten();
+            keys.as_flattened().iter().copied().chain(own).chain(added).collect()
+        };
+        let remainders = if end == End::Set { &mut [][..] } else { &mut out[..] };
+        let transformed = digits.iter_mut().flatten().chain(remainders).map(|block| &mut **block);
+        transform(kernels, block.number, &mut transformed.collect::<Vec<_>>(), &read, after);
+        let factors = digits.iter().map(|digit| digit.as_deref().or(own).expect("a limb of c, or raised"));
         let terms: Vec<Term<'_, 2>> = factors.zip(&keys).map(|(factor, &with)| Term { factor, with }).collect();
-        let end = divided.map_or(End::Set, |divided| divided.division.end(prime));
-        if end != End::Set {
-            out.iter_mut().for_each(|remainder| kernels.ntt_block(remainder, block.number, &mut ahead));
-        }
-        let onto = self.onto(entry, prime).map(|onto| onto.part(&block.lines));
-        kernels.inner_products(out, &Sum { onto, ..Sum::of(&terms, end) });
+        kernels.inner_products(out.each_mut().map(|half| &mut **half), &Sum { onto, ..Sum::of(&terms, end) });
     }
 
     /// One limb of `onto`; `None` modulo a prime that it lacks.

@@ -124,11 +124,14 @@ impl<'a> Raising<'a> {
     }
 }
 
-/// Ends a transform that was begun.
+/// Ends a transform that was begun, and asks with each block for the next.
 pub(super) fn end_transform(kernels: &dyn LimbKernels, limb: &mut [Line]) {
-    layout::blocks_mut(limb)
-        .enumerate()
-        .for_each(|(number, block)| kernels.ntt_block(block, number, &mut Ahead::nothing()));
+    let mut blocks: Vec<&mut [Line]> = layout::blocks_mut(limb).collect();
+    for number in 0..blocks.len() {
+        let (now, later) = blocks.split_at_mut(number + 1);
+        let next = later.first().map_or(&[][..], |block| &**block);
+        kernels.ntt_block(now[number], number, &mut Ahead::spread(&[next]));
+    }
 }
 
 /// A block of a limb: its number, and its lines without padding.

@@ -90,6 +90,10 @@ pub trait LimbKernels: Send + Sync {
     }
 }
 
+/// How many times the transform of a block of 4096 words asks for lines: eight times in its first pass, three times with each
+/// row of 256 words.
+pub(super) const ASKS: usize = 8 + 3 * 16;
+
 /// Lines to ask for while something else is computed, a few at a time: bursts fill a core's miss buffers and stall it.
 pub struct Ahead<'a> {
     /// Lines of the limb at hand, and the limbs behind it.
@@ -117,17 +121,25 @@ impl<'a> Ahead<'a> {
         }
     }
 
+    /// The lines of some slices, spread over the transform of a block ([`LimbKernels::ntt_block`]).
+    #[must_use]
+    pub fn spread(slices: &'a [&'a [Line]]) -> Self {
+        let Some((first, rest)) = slices.split_first() else { return Self::nothing() };
+        let left: usize = slices.iter().map(|slice| slice.len()).sum();
+        Self { lines: first, limbs: rest, left, by: left.div_ceil(ASKS) }
+    }
+
     /// The next lines.
     #[inline]
     pub(super) fn take(&mut self) -> impl Iterator<Item = &'a Line> {
         let count = self.by.min(self.left);
         self.left -= count;
         (0..count).map_while(|_| {
-            let (line, rest) = self.lines.split_first()?;
-            self.lines = rest;
-            if let ([], [limb, limbs @ ..]) = (rest, self.limbs) {
+            while let ([], [limb, limbs @ ..]) = (self.lines, self.limbs) {
                 (self.lines, self.limbs) = (limb, limbs);
             }
+            let (line, rest) = self.lines.split_first()?;
+            self.lines = rest;
             Some(line)
         })
     }

@@ -290,6 +290,7 @@ fn rows<const KIND: u32>(
         radix16::<KIND, MIDDLE, 2, 2>(k, row, upper);
         for (tile, twist) in row.chunks_exact_mut(16).zip(twist) {
             let (lower, twist) = (reread(lower), reread(twist));
+            ask(ahead);
             let mut v = transposed(tile);
             v[0] = k.correct(v[0]);
             unroll!(from 1 to 15 { v[I] = product(lifted, v[I], by_lane(twist, I), k.negative); });
@@ -358,7 +359,12 @@ pub(super) fn block<const KIND: u32>(
         10 => radix8::<KIND, FIRST, 16, 16>(k, a, &t.first),
         11 => radix16::<KIND, FIRST, 16, 16>(k, a, &t.first),
         12 => radix16::<KIND, FIRST, 32, 32>(k, a, &t.first),
-        _ => radix16::<KIND, MIDDLE, 32, 32>(k, a, &t.blocks[number]),
+        _ => {
+            for first in (0..32).step_by(4) {
+                ask(ahead);
+                radix16::<KIND, MIDDLE, 32, 4>(k, &mut a[first..], &t.blocks[number]);
+            }
+        }
     }
     match log_n {
         10 | 11 => tiles::<KIND>(k, a, &t.tiles),
