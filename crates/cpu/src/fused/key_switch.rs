@@ -112,13 +112,7 @@ impl Piece<'_> {
 
 /// Ends the transforms of blocks of one number, and asks with each for the next one and for a share of what is read after
 /// all of them; with the last one for `after`.
-fn transform(
-    kernels: &dyn LimbKernels,
-    number: usize,
-    blocks: &mut [&mut [Line]],
-    read: &[&[Line]],
-    after: &[Line],
-) {
+fn transform(kernels: &dyn LimbKernels, number: usize, blocks: &mut [&mut [Line]], read: &[&[Line]], after: &[Line]) {
     let (count, lines) = (blocks.len(), read.iter().map(|slice| slice.len()).sum::<usize>());
     for i in 0..count {
         let (now, later) = blocks.split_at_mut(i + 1);

@@ -208,8 +208,8 @@ impl<const H: usize> Place<'_, '_, H> {
         }
         for term in terms {
             let factor = some::<L>(&term.factor[first..]);
-            for l in 0..L {
-                self.ask(&factor[l]);
+            for line in factor {
+                self.ask(line);
             }
             for h in 0..H {
                 let with = some::<L>(&term.with[h][first..]);
