@@ -36,8 +36,9 @@ use std::{
 /// Lines of each operand that are made before they are used: with eight rotations half an L2 cache.
 const STRETCH: usize = BLOCK;
 
-/// Lines of each digit that are permuted before they are multiplied: with four digits half an L1 cache.
-const PERMUTED: usize = 64;
+/// Lines of each digit that are permuted before they are multiplied: twice what a product asks for ahead, so that the key
+/// comes from memory while digits are permuted.
+const PERMUTED: usize = 32;
 
 /// Lines of a stretch that are asked for before its predecessor is used.
 const ASKED: usize = 32;

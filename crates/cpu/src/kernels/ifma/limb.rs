@@ -30,6 +30,7 @@ struct IfmaLimb {
     log_n: u32,
     twiddles: [Twiddles; 2],
     forward: forward::Constants,
+    sums: sums::Constants,
     barrett: Barrett,
 }
 
@@ -182,7 +183,8 @@ pub(crate) fn limb(token: Token, q: Modulus, log_n: u32) -> Box<dyn LimbKernels>
         return wide::limb(token, q, log_n);
     }
     let (twiddles, forward) = (twiddles(q, log_n), forward::Constants::new(kind(q), q));
-    Box::new(IfmaLimb { _token: token, q, log_n, twiddles, forward, barrett: Barrett::new(q) })
+    let (sums, barrett) = (sums::Constants::new(q), Barrett::new(q));
+    Box::new(IfmaLimb { _token: token, q, log_n, twiddles, forward, sums, barrett })
 }
 
 /// The kind of kernels that serve a prime.
@@ -231,7 +233,7 @@ impl LimbKernels for IfmaLimb {
         #[expect(unsafe_code, reason = "calls into code for one instruction set")]
         // SAFETY: the token proves AVX-512F and IFMA.
         unsafe {
-            matrix::matrix_product(self.q, out, x, matrix);
+            matrix::matrix_product(&self.sums, out, x, matrix);
         }
     }
 
@@ -310,7 +312,7 @@ impl LimbKernels for IfmaLimb {
         #[expect(unsafe_code, reason = "calls into code for one instruction set")]
         // SAFETY: the token proves AVX-512F and IFMA.
         unsafe {
-            sums::inner_products(self.q, out, sum);
+            sums::inner_products(&self.sums, out, sum);
         }
     }
 
@@ -318,7 +320,7 @@ impl LimbKernels for IfmaLimb {
         #[expect(unsafe_code, reason = "calls into code for one instruction set")]
         // SAFETY: the token proves AVX-512F and IFMA.
         unsafe {
-            sums::inner_products(self.q, [out], sum);
+            sums::inner_products(&self.sums, [out], sum);
         }
     }
 
@@ -326,7 +328,7 @@ impl LimbKernels for IfmaLimb {
         #[expect(unsafe_code, reason = "calls into code for one instruction set")]
         // SAFETY: the token proves AVX-512F and IFMA.
         unsafe {
-            sums::combination(self.q, out, terms);
+            sums::combination(&self.sums, out, terms);
         }
     }
 

@@ -2,15 +2,13 @@
 //! have 52 bits together, two where they have more.
 
 use super::{
-    sums::Reduction,
-    table::factor,
+    sums::{Constants, Reduction},
     vector::{V, add, high, load, low, splat, store, sub, zero},
 };
 use crate::{
     kernels::matrix::{BLOCK, MOST_LINES, PackedMatrix},
     layout::Line,
 };
-use limbwise_math::modulus::Modulus;
 
 /// Products whose low halves, each below 2^52, fit a word together with what sums begin with.
 const TERMS: usize = 4094;
@@ -29,11 +27,11 @@ struct Columns<'a> {
 
 /// See [`crate::kernels::LimbKernels::matrix_product`].
 #[target_feature(enable = "avx512f,avx512ifma")]
-pub(super) fn matrix_product(q: Modulus, out: &mut [&mut [Line]], x: &[Line], matrix: &PackedMatrix<'_>) {
+pub(super) fn matrix_product(c: &Constants, out: &mut [&mut [Line]], x: &[Line], matrix: &PackedMatrix<'_>) {
     let Some(lines) = out.first().map(|row| row.len()) else { return };
-    let (unit, columns) = (q.reduce(1 << 52), matrix.matrix.columns());
-    let k = Reduction::new(q.value(), factor(q, unit));
-    let shift = Reduction::new(q.value(), factor(q, q.mul(unit, q.reduce(1 << matrix.shift))));
+    let (q, columns) = (c.modulus, matrix.matrix.columns());
+    let k = Reduction::new(c, c.unit);
+    let shift = Reduction::new(c, c.times(q.reduce(1 << matrix.shift)));
     let is_wide = q.bits() + matrix.shift + 1 > 52;
     let mut start = [Line::default(); MOST_LINES];
     for first in (0..columns).step_by(TERMS) {

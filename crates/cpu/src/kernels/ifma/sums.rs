@@ -48,6 +48,28 @@ fn keeps_streams() -> bool {
     *KEEPS
 }
 
+/// What the register constants of a prime are made from: a sum of a few lines takes less time than their divisions.
+#[derive(Clone, Copy)]
+pub(super) struct Constants {
+    pub(super) modulus: Modulus,
+    /// q^{-1} modulo 2^52.
+    inverse: u64,
+    /// 2^52 modulo q.
+    pub(super) unit: Factor,
+}
+
+impl Constants {
+    pub(super) fn new(modulus: Modulus) -> Self {
+        let unit = factor(modulus, modulus.reduce(1 << 52));
+        Self { modulus, inverse: inverse_of_word(modulus.value()), unit }
+    }
+
+    /// `2^52·c` modulo q: the factor of a reduction that multiplies by c.
+    pub(super) fn times(&self, c: u64) -> Factor {
+        factor(self.modulus, self.modulus.mul(self.unit.value, c))
+    }
+}
+
 /// Register constants of the reduction.
 #[derive(Clone, Copy)]
 pub(super) struct Reduction {
@@ -64,10 +86,11 @@ impl Reduction {
     /// The reduction multiplies by 2^−52·`factor`.
     #[inline]
     #[target_feature(enable = "avx512f")]
-    pub(super) fn new(q: u64, factor: Factor) -> Self {
+    pub(super) fn new(c: &Constants, factor: Factor) -> Self {
+        let q = c.modulus.value();
         Self {
             q: splat(q),
-            inverse: splat(inverse_of_word(q)),
+            inverse: splat(c.inverse),
             negative: splat((1 << 52) - q),
             mask: splat(MASK),
             factor: FactorVector::splat(factor),
@@ -93,10 +116,8 @@ const TILE: usize = 256;
 
 /// See [`crate::kernels::LimbKernels::inner_products`].
 #[target_feature(enable = "avx512f,avx512ifma")]
-pub(super) fn inner_products<const H: usize>(modulus: Modulus, mut out: [&mut [Line]; H], sum: &Sum<'_, H>) {
-    let unit = modulus.reduce(1 << 52);
-    let inverse = if let End::Divide(c) = sum.end { modulus.mul(unit, c) } else { unit };
-    let k = Reduction::new(modulus.value(), factor(modulus, inverse));
+pub(super) fn inner_products<const H: usize>(c: &Constants, mut out: [&mut [Line]; H], sum: &Sum<'_, H>) {
+    let k = Reduction::new(c, if let End::Divide(inverse) = sum.end { c.times(inverse) } else { c.unit });
     let length = out[0].len();
     let (terms, near) = (sum.terms.len(), keeps_streams());
     if terms <= WHOLE {
@@ -237,8 +258,8 @@ impl<const H: usize> Place<'_, '_, H> {
 
 /// See [`crate::kernels::LimbKernels::combination`].
 #[target_feature(enable = "avx512f,avx512ifma")]
-pub(super) fn combination(modulus: Modulus, out: &mut [Line], terms: &[(&[Line], u64)]) {
-    let k = Reduction::new(modulus.value(), factor(modulus, modulus.reduce(1 << 52)));
+pub(super) fn combination(c: &Constants, out: &mut [Line], terms: &[(&[Line], u64)]) {
+    let k = Reduction::new(c, c.unit);
     let pairs = out.len() / 2 * 2;
     for i in (0..pairs).step_by(2) {
         combine::<2>(k, out, terms, i);
