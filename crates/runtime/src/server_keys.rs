@@ -63,6 +63,10 @@ impl ServerKeys {
                     let whole = KeyFile::open(open_file(path)?, rlwe).map_err(|e| Error::of_file(path, e))?;
                     this.rlwe = Some((path.clone(), source, whole));
                 }
+                (kind @ FileKind::TfheKeys, _, Some(_)) | (kind @ FileKind::EvaluationKeys, Some(_), _) => {
+                    let (path, cause) = (path.display().to_string(), format!("a second file of {kind}: give one"));
+                    return Err(Error::Damaged { path, cause });
+                }
                 (got, rlwe, _) => {
                     let wanted = if rlwe.is_some() { FileKind::EvaluationKeys } else { FileKind::TfheKeys };
                     return Err(of_file(WireError::Kind { got, wanted }));
