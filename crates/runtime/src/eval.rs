@@ -279,8 +279,9 @@ impl<'a, P: Program<Scheme: Piped>> Opened<'a, P> {
         let (inputs, inputs_read) = read_inputs(dev, program, job.inputs, &of_keys, clock)?;
         // The directory is created only now, so that refused inputs leave none behind.
         let files = || targets(job.results, "result", program.results(), job.existing);
-        files()?;
-        // Of two evaluations at once into one directory, results of both would be left.
+        files()?; // makes the directory
+        // Of two evaluations at once into it, results of both would be left: what is there is asked again when it is this
+        // one's.
         let alone = job.results.is_dir().then(|| Alone::with(job.results)).transpose()?;
         let targets = files()?;
         let origin = Origin { inputs: name_of(&inputs_read), ..of_keys };

@@ -115,7 +115,9 @@ impl ServerKeys {
     ) -> limbwise::Result<ServerKey<AnyDevice>> {
         let file = File::open(path).map_err(|source| WireError::Io { doing: "opening the keys", source });
         let read = || Ok(ServerKey::new(dev, &read_tfhe_keys(file?, dev, params)?));
-        read().inspect_err(|_| drop(self.failed.set(())))
+        read().inspect_err(|_| {
+            let _ = self.failed.set(());
+        })
     }
 
     /// An error with the name of the file of keys, if it is such a file's.

@@ -44,7 +44,9 @@ impl FileKeys {
 
     /// Reads one key, cut to a level.
     pub fn read_key<D: Device>(&self, dev: &D, name: KeyName, level: usize, form: KeyForm) -> Result<EvaluationKey<D>> {
-        self.file.read_key(dev, name, level, form).inspect_err(|_| drop(self.failed.set(())))
+        self.file.read_key(dev, name, level, form).inspect_err(|_| {
+            let _ = self.failed.set(());
+        })
     }
 
     /// Whether a key could not be read.
