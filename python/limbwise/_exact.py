@@ -61,18 +61,22 @@ class Side:
         """
         _files.save(Path(path), self.keys_to_bytes())
 
-    def save_secret(self, path: str | os.PathLike[str], *, passphrase: str | None = None) -> None:
+    def save_secret(
+        self, path: str | os.PathLike[str], *, passphrase: str | None = None, replace: bool = False
+    ) -> None:
         """Write the secret key with owner-only permissions; ``load`` reads it.
 
         Args:
-            path: the file; one that exists is replaced.
+            path: the file.
             passphrase: encrypts the key; without one it lies in the clear.
+            replace: replace a file that exists, which may have another key.
 
         Raises:
             KeyMissing: this side has no secret key.
+            FileExistsError: the file exists.
         """
         data = self._session.secret_to_bytes(_files.locking(passphrase))
-        _files.save_secret(Path(path), _files.frame(f"{self._scheme} secret", self._header(), data))
+        _files.save_secret(Path(path), _files.frame(f"{self._scheme} secret", self._header(), data), replace=replace)
 
 
 def bytes_of(data: bytes | str | os.PathLike[str]) -> bytes:

@@ -200,7 +200,7 @@ def locking(passphrase: str | None) -> str | None:
     return passphrase
 
 
-def save(path: Path, data: bytes, mode: int = 0o666) -> None:
+def save(path: Path, data: bytes, mode: int = 0o666, *, replace: bool = True) -> None:
     """Write a file whole or not at all: one that is there stays until all of the new one is on the disk."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}.tmp")
     temporary.unlink(missing_ok=True)
@@ -209,14 +209,45 @@ def save(path: Path, data: bytes, mode: int = 0o666) -> None:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        temporary.replace(path)
+        _placed(temporary, path, replace=replace)
     finally:
         temporary.unlink(missing_ok=True)
 
 
-def save_secret(path: Path, data: bytes) -> None:
+def _placed(temporary: Path, path: Path, *, replace: bool) -> None:
+    if replace:
+        temporary.replace(path)
+        return
+    try:
+        # A second name, which no other file may have; renaming would replace one.
+        path.hardlink_to(temporary)
+    except FileExistsError:
+        raise _exists(path) from None
+    except OSError:
+        # File systems without second names: an empty file of that name is there first, which only one can make.
+        try:
+            path.touch(0o600, exist_ok=False)
+        except FileExistsError:
+            raise _exists(path) from None
+        temporary.replace(path)
+
+
+def _exists(path: Path) -> FileExistsError:
+    return FileExistsError(
+        f"{path} exists, and may have a secret key that nobody can make again: choose another name, or replace=True"
+    )
+
+
+def vacant(path: Path, *, replace: bool) -> None:
+    """Fail for a secret key's file that is there and may not be replaced."""
+    if not replace and os.path.lexists(path):
+        raise _exists(path)
+
+
+def save_secret(path: Path, data: bytes, *, replace: bool) -> None:
     """Write a secret, with owner-only permissions from its first byte on: a file that is there may be open to others."""
-    save(path, data, 0o600)
+    vacant(path, replace=replace)
+    save(path, data, 0o600, replace=replace)
 
 
 def context_of(header: dict[str, Any]) -> tuple[Params, int, bool]:

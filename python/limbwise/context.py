@@ -347,21 +347,26 @@ class Context:
         """
         _files.save(Path(path), self.public_key_to_bytes())
 
-    def save_secret(self, path: str | os.PathLike[str], *, passphrase: str | None = None) -> None:
+    def save_secret(
+        self, path: str | os.PathLike[str], *, passphrase: str | None = None, replace: bool = False
+    ) -> None:
         """Write the secret key with owner-only permissions; :func:`load` reads it.
 
         Args:
-            path: the file; one that exists is replaced when all of the new one is written.
+            path: the file.
             passphrase: encrypts the key; without one it lies in the clear.
+            replace: replace a file that exists, which may have another key, when all of the new one is written.
 
         Raises:
             KeyMissing: this side has no secret key.
+            FileExistsError: the file exists.
         """
         header = {"params": self.params.to_toml(), "slots": self.slots, "complex": self.complex}
         data = _files.frame("context", header, self._session.secret_to_bytes(_files.locking(passphrase)))
+        _files.vacant(Path(path), replace=replace)
         # The ledger first: a key that is there without one could share more than its noise hides.
         self._session.keep_ledger(Path(path))
-        _files.save_secret(Path(path), data)
+        _files.save_secret(Path(path), data, replace=replace)
 
     def from_bytes(
         self, data: bytes, *, expect: Recording | Expected | None = None, trusted: bool = False

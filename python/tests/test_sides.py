@@ -6,6 +6,7 @@ import resource
 import signal
 import threading
 import time
+from functools import partial
 
 import limbwise as lw
 import numpy as np
@@ -58,7 +59,7 @@ def test_secrets_are_saved_and_loaded(tmp_path):
     before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (900, room[1]))
     try:
-        for save in (owner.save_secret, owner.encrypt([0.5], bound=1.0).save):
+        for save in (partial(owner.save_secret, replace=True), owner.encrypt([0.5], bound=1.0).save):
             with pytest.raises(OSError, match="File too large"):
                 save(path)
     finally:
@@ -67,8 +68,14 @@ def test_secrets_are_saved_and_loaded(tmp_path):
     assert path.read_bytes() == b"before"
     assert not list(tmp_path.glob(".*.tmp"))
     with pytest.raises(lw.WireError, match="an empty passphrase"):
-        owner.save_secret(path, passphrase="")
-    owner.save_secret(path, passphrase="correct horse")
+        owner.save_secret(path, passphrase="", replace=True)
+    # It may be another key, which nobody can make again.
+    for other in (owner, lw.tfhe.keys(), lw.bgv()):
+        with pytest.raises(FileExistsError, match="choose another name"):
+            other.save_secret(path)
+    assert path.read_bytes() == b"before"
+    assert [file.name for file in tmp_path.iterdir()] == ["secret"]
+    owner.save_secret(path, passphrase="correct horse", replace=True)
     assert path.stat().st_mode & 0o077 == 0
     again = lw.load(path, passphrase="correct horse")
     close(again.decrypt(again.from_bytes(owner.encrypt([0.5, 0.25], bound=1).to_bytes(), trusted=True) * 2), [1.0, 0.5])

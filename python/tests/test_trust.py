@@ -146,7 +146,7 @@ def test_what_is_shared_is_flooded_and_counted(owner, tmp_path, monkeypatch):
         owner.share(owner.encrypt(a), statistical_bits=128)
     # A file that others may read is not written into.
     path.chmod(0o644)
-    ctx.save_secret(path)
+    ctx.save_secret(path, replace=True)
     assert oct(path.stat().st_mode & 0o777) == "0o600"
     assert not list(tmp_path.glob(".*.tmp"))
 

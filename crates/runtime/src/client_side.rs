@@ -12,7 +12,9 @@ use crate::{
     ledger::{Ledger, Round, Shared, hex},
     origin::{belonging, inputs_name, keys_for},
     parts::name_of_sum,
-    places::{DATA, Existing, Vacant, absent, ciphertexts, description, put_private, read_up_to, refused, targets},
+    places::{
+        Alone, DATA, Existing, Vacant, absent, ciphertexts, description, put_private, read_up_to, refused, targets,
+    },
     record::Recording,
     scheme::{Forecast, Whole},
     sealed::{seal, unseal},
@@ -332,6 +334,8 @@ impl ClientSide {
         // Keys that are refused leave no directory behind, and neither do values that are.
         let _place = Vacant::before(asked.out);
         let files = targets(asked.out, "input", inputs.len(), Existing::Replaced)?;
+        // Of two encryptions at once into one directory, inputs of both would be left.
+        let _alone = asked.out.is_dir().then(|| Alone::with(asked.out)).transpose()?;
         absent(&chosen.pick(&files), asked.existing)?;
         let missing = chosen.beside(&names, &files, read.key_set())?;
         encrypt_chosen(dev, (program, &client), &read, asked.seeds, (&files, &chosen.inputs), observer)?;

@@ -34,6 +34,8 @@ pub enum Error {
     Exists { path: String },
     #[error("{path}: no ciphertext (*.ct) in this directory: give the files, or the directory that has them")]
     Empty { path: String },
+    #[error("{path} is a directory: name the files in it ({path}/*)")]
+    Directory { path: String },
     #[error("{path}: {count} ciphertexts do not go into one file: give a directory")]
     OneFile { path: String, count: usize },
     #[error("{count} ciphertexts; the program takes {wanted}: {names} (in the order of their files' names)")]
@@ -54,10 +56,10 @@ pub enum Error {
         "{path} has the checkpoint of another run (other program, keys, inputs or seed): choose another directory, or delete it"
     )]
     OtherRun { path: String },
-    #[error("{path}: another run has this directory of checkpoints: wait until it ends, or choose another directory")]
+    #[error("{path}: another process has this directory: wait until it ends, or choose another directory")]
     Busy { path: String },
-    #[error("{path}: not the state of a checkpoint: delete the checkpoint's directory and start again")]
-    Checkpoint { path: String },
+    #[error("{path}: no whole state of a checkpoint ({cause}): delete the checkpoint's directory and start again")]
+    Checkpoint { path: String, cause: String },
     #[error(
         "a result of {precision:.1} bits cannot be shared: {statistical} bits of statistical security cost {cost:.1} of them; take parameters with more precision, or fewer bits (--statistical-bits)"
     )]
@@ -116,6 +118,18 @@ impl Error {
             Ok(error) => Self::Scheme(*error),
             Err(other) => Self::Refused(other),
         }
+    }
+
+    /// An error in reading a state of a checkpoint: what is absent or damaged there is said so, whatever else went wrong
+    /// stays as it is.
+    pub(crate) fn of_checkpoint(path: &std::path::Path, error: Self) -> Self {
+        let cause = match error {
+            Self::Io { doing, source, .. } => format!("{doing}: {source}"),
+            Self::File { cause, .. } if matches!(*cause, limbwise::Error::Wire(_)) => cause.to_string(),
+            Self::Long { most, .. } => format!("longer than {most} bytes"),
+            other => return other,
+        };
+        Self::Checkpoint { path: path.display().to_string(), cause }
     }
 
     /// An error in a file, with the file's name.

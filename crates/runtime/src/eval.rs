@@ -13,7 +13,7 @@ use crate::{
     keys::HeldKeys,
     offload::{Division, arrange, sentences},
     origin::{belonging, hash, name_of},
-    places::{Existing, Vacant, targets},
+    places::{Alone, Existing, Vacant, targets},
     plan::predicted_memory,
     prepared::Stock,
     record::{Recording, record},
@@ -231,7 +231,7 @@ fn evaluated<P: Program<Scheme: Piped>>(
         let server = stock.server(dev, &encoder, program, clock)?;
         opened.evaluate(&server, keys, limits.stop, clock)
     });
-    let results = opened.settled(results).map_err(|e| stock.named(e))?;
+    let results = opened.settled(results).map_err(|e| keys.files.named(stock.named(e)))?;
     opened.write(dev, program, &results, &mut clock)?;
     let (steps, _) = clock.finish();
     let warnings = sentences(dev, division.as_ref());
@@ -263,6 +263,8 @@ struct Opened<'a, P: Program> {
     targets: Vec<PathBuf>,
     origin: Origin,
     checkpoint: Option<Checkpoint<'a, AnyDevice, P::Scheme>>,
+    /// The directory of the results, until they are there.
+    _alone: Option<Alone>,
 }
 
 impl<'a, P: Program<Scheme: Piped>> Opened<'a, P> {
@@ -276,7 +278,12 @@ impl<'a, P: Program<Scheme: Piped>> Opened<'a, P> {
         let of_keys = keys.files.origin();
         let (inputs, inputs_read) = read_inputs(dev, program, job.inputs, &of_keys, clock)?;
         // The directory is created only now, so that refused inputs leave none behind.
-        let targets = targets(job.results, "result", program.results(), job.existing)?;
+        let files = || targets(job.results, "result", program.results(), job.existing);
+        files()?; // makes the directory
+        // Of two evaluations at once into it, results of both would be left: what is there is asked again when it is this
+        // one's.
+        let alone = job.results.is_dir().then(|| Alone::with(job.results)).transpose()?;
+        let targets = files()?;
         let origin = Origin { inputs: name_of(&inputs_read), ..of_keys };
         let checkpoint = match job.checkpoint {
             Some(dir) => {
@@ -285,7 +292,7 @@ impl<'a, P: Program<Scheme: Piped>> Opened<'a, P> {
             }
             None => None,
         };
-        Ok(Self { inputs, targets, origin, checkpoint })
+        Ok(Self { inputs, targets, origin, checkpoint, _alone: alone })
     }
 
     fn evaluate(

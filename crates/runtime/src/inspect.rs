@@ -87,11 +87,15 @@ pub struct InspectedKey {
 /// everything in it is read and compared with its checksums.
 ///
 /// # Errors
-/// A file that is absent, none of ours, damaged, or for other parameters; one that cannot be verified.
+/// A file that is absent, a directory, none of ours, damaged, or for other parameters; one that cannot be verified.
 pub fn inspect(path: &Path, params: Option<&AnyParams>, verify: Option<&AnyDevice>) -> Result<Inspection> {
     let mut start = [0; 8];
     let file = open_file(path)?;
-    let bytes = file.metadata().map_err(refused(path, "reading"))?.len();
+    let metadata = file.metadata().map_err(refused(path, "reading"))?;
+    if metadata.is_dir() {
+        return Err(Error::Directory { path: path.display().to_string() });
+    }
+    let bytes = metadata.len();
     let there = usize::try_from(bytes.min(8)).unwrap_or(8);
     limbwise::wire::Source::read_at(&file, 0, &mut start[..there]).map_err(refused(path, "reading"))?;
     if start.trim_ascii_start().starts_with(b"{") {

@@ -7,7 +7,7 @@
 use crate::{
     error::{Error, Result},
     origin::hash,
-    places::{open_file, put, put_bytes, read_up_to, refused, settle},
+    places::{Alone, open_file, put, put_bytes, read_up_to, refused, settle},
     sealed::{seal, unseal},
 };
 use limbwise::{scheme::Scheme, wire::Origin};
@@ -15,11 +15,9 @@ use limbwise_apps::{Journal, State};
 use limbwise_device::HostRead;
 use serde::{Deserialize, Serialize};
 use std::{
-    fs::{self, File, TryLockError},
+    fs,
     io::BufWriter,
     path::{Path, PathBuf},
-    thread::sleep,
-    time::{Duration, Instant},
 };
 
 /// The file beside the ciphertexts of a state.
@@ -51,16 +49,12 @@ const VERSION: u32 = 2;
 
 /// A state that is being written or removed: `.step-….tmp`.
 const HIDDEN: [&str; 2] = [".step-", ".tmp"];
-/// How long a run waits for one before it that is ending.
-const PATIENCE: Duration = Duration::from_secs(10);
-const LOOK: Duration = Duration::from_millis(50);
 
 /// A directory of checkpoints, which one run at a time has: until this is dropped, or the process ends.
 #[derive(Debug)]
 pub struct CheckpointDir {
     path: PathBuf,
-    /// The directory itself, locked where its file system has locks.
-    _alone: Option<File>,
+    _alone: Alone,
 }
 
 impl CheckpointDir {
@@ -69,21 +63,8 @@ impl CheckpointDir {
     /// # Errors
     /// [`Error::Busy`] if another run has it for longer than its end takes.
     pub fn open(path: &Path) -> Result<Self> {
-        Self::within(path, PATIENCE)
-    }
-
-    fn within(path: &Path, patience: Duration) -> Result<Self> {
         fs::create_dir_all(path).map_err(refused(path, "creating"))?;
-        let dir = File::open(path).map_err(refused(path, "opening"))?;
-        let until = Instant::now() + patience;
-        loop {
-            match dir.try_lock() {
-                Ok(()) => return Ok(Self { path: path.to_owned(), _alone: Some(dir) }),
-                Err(TryLockError::Error(_)) => return Ok(Self { path: path.to_owned(), _alone: None }),
-                Err(TryLockError::WouldBlock) if Instant::now() < until => sleep(LOOK),
-                Err(TryLockError::WouldBlock) => return Err(Error::Busy { path: path.display().to_string() }),
-            }
-        }
+        Ok(Self { path: path.to_owned(), _alone: Alone::with(path)? })
     }
 }
 
@@ -174,8 +155,9 @@ impl<'a, D: HostRead, S: Scheme> Checkpoint<'a, D, S> {
     fn latest(&self) -> Result<Option<(PathBuf, Written)>> {
         let Some((_, place)) = self.steps()?.pop() else { return Ok(None) };
         let path = place.join(STATE);
-        let damaged = || Error::Checkpoint { path: path.display().to_string() };
-        let written: Written = unseal(&read_up_to(&path, MOST_STATE)?).map_err(|_| damaged())?;
+        let damaged = || damaged(&path, "not the seal of a state");
+        let bytes = read_up_to(&path, MOST_STATE).map_err(|e| Error::of_checkpoint(&path, e))?;
+        let written: Written = unseal(&bytes).map_err(|_| damaged())?;
         let hashes = if written.version == 1 { 0 } else { written.ciphertexts };
         let known = (1..=VERSION).contains(&written.version) && written.hashes.len() == hashes;
         if !known || written.ciphertexts > MOST_CIPHERTEXTS {
@@ -189,17 +171,20 @@ impl<'a, D: HostRead, S: Scheme> Checkpoint<'a, D, S> {
 
     fn read(&self) -> Result<Option<State<D, S>>> {
         let Some((place, written)) = self.latest()? else { return Ok(None) };
-        let damaged = || Error::Checkpoint { path: place.join(STATE).display().to_string() };
         let ciphertext = |i: usize| {
             let path = place.join(format!("{i}.ct"));
-            let file = open_file(&path)?;
-            if let Some(wanted) = written.hashes.get(i)
-                && *hash(&path, &file)?.to_hex() != **wanted
-            {
-                return Err(damaged());
-            }
-            S::read(file, self.dev, self.params).map_err(|e| Error::of_file(&path, e))
+            let read = || {
+                let file = open_file(&path)?;
+                if let Some(wanted) = written.hashes.get(i)
+                    && *hash(&path, &file)?.to_hex() != **wanted
+                {
+                    return Err(damaged(&path, "not what its state was written with"));
+                }
+                S::read(file, self.dev, self.params).map_err(|e| Error::of_file(&path, e))
+            };
+            read().map_err(|e| Error::of_checkpoint(&path, e))
         };
+        let damaged = || damaged(&place.join(STATE), "no numbers of a state");
         let number = |bits: &String| {
             let x = f64::from_bits(u64::from_str_radix(bits, 16).map_err(|_| damaged())?);
             // An unknown error is infinite, so that is a state; NaN is none.
@@ -283,22 +268,10 @@ pub fn put_ciphertext<S: Scheme, D: HostRead>(
     })
 }
 
-fn hex(Identity(bytes): Identity) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+fn damaged(path: &Path, cause: &str) -> Error {
+    Error::Checkpoint { path: path.display().to_string(), cause: cause.into() }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn one_run_at_a_time_has_a_directory() {
-        let dir = std::env::temp_dir().join(format!("limbwise-checkpoints-{}", std::process::id()));
-        let first = CheckpointDir::open(&dir).unwrap();
-        let second = CheckpointDir::within(&dir, Duration::ZERO).unwrap_err();
-        assert!(matches!(second, Error::Busy { .. }), "{second}");
-        drop(first);
-        CheckpointDir::within(&dir, Duration::ZERO).unwrap();
-        fs::remove_dir(dir).unwrap();
-    }
+fn hex(Identity(bytes): Identity) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -3,9 +3,11 @@
 use crate::error::{Error, Result};
 use limbwise_apps::Description;
 use std::{
-    fs::{self, File, OpenOptions},
+    fs::{self, File, OpenOptions, TryLockError},
     io::{self, Read as _, Write as _},
     path::{Path, PathBuf},
+    thread::sleep,
+    time::{Duration, Instant},
 };
 use zeroize::Zeroizing;
 
@@ -238,6 +240,40 @@ impl Drop for Vacant<'_> {
     }
 }
 
+/// How long a process waits for one before it that is ending.
+const PATIENCE: Duration = Duration::from_secs(10);
+const LOOK: Duration = Duration::from_millis(50);
+
+/// A directory that one process at a time has: until this is dropped, or the process ends. Where a file system has no locks,
+/// nothing is promised.
+#[derive(Debug)]
+pub(crate) struct Alone {
+    _locked: Option<File>,
+}
+
+impl Alone {
+    /// Takes a directory.
+    ///
+    /// # Errors
+    /// [`Error::Busy`] if another has it for longer than its end takes.
+    pub(crate) fn with(dir: &Path) -> Result<Self> {
+        Self::within(dir, PATIENCE)
+    }
+
+    fn within(dir: &Path, patience: Duration) -> Result<Self> {
+        let file = File::open(dir).map_err(refused(dir, "opening"))?;
+        let until = Instant::now() + patience;
+        loop {
+            match file.try_lock() {
+                Ok(()) => return Ok(Self { _locked: Some(file) }),
+                Err(TryLockError::Error(_)) => return Ok(Self { _locked: None }),
+                Err(TryLockError::WouldBlock) if Instant::now() < until => sleep(LOOK),
+                Err(TryLockError::WouldBlock) => return Err(Error::Busy { path: dir.display().to_string() }),
+            }
+        }
+    }
+}
+
 /// Fails for a file that is there and may not be replaced.
 ///
 /// # Errors
@@ -252,6 +288,18 @@ pub fn absent(files: &[PathBuf], existing: Existing) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_process_at_a_time_has_a_directory() {
+        let dir = std::env::temp_dir().join(format!("limbwise-alone-{}", std::process::id()));
+        fs::create_dir_all(&dir).unwrap();
+        let first = Alone::with(&dir).unwrap();
+        let second = Alone::within(&dir, Duration::ZERO).unwrap_err();
+        assert!(matches!(second, Error::Busy { .. }), "{second}");
+        drop(first);
+        Alone::within(&dir, Duration::ZERO).unwrap();
+        fs::remove_dir(dir).unwrap();
+    }
 
     #[test]
     fn a_place_without_a_file_is_taken_away_again() {

@@ -10,19 +10,22 @@ use crate::{
 use limbwise::{
     params::Params,
     rlwe::{KeyName, Requirements},
-    tfhe::TfheParams,
-    wire::{Container, FileKind, KeyFile, Origin, WireError, check_tfhe_keys},
+    tfhe::{ServerKey, TfheParams},
+    wire::{Container, FileKind, KeyFile, Origin, WireError, check_tfhe_keys, read_tfhe_keys},
 };
 use limbwise_apps::{Description, registry::AnyParams};
 use std::{
     fs::File,
     path::{Path, PathBuf},
+    sync::OnceLock,
 };
 
 /// Opened files of keys that belong together.
 pub struct ServerKeys {
     rlwe: Option<(PathBuf, FileKeys, KeyFile<File>)>,
     tfhe: Option<PathBuf>,
+    /// Set by an error in reading those of TFHE, so that it is told with the file's name.
+    failed: OnceLock<()>,
     origin: Origin,
 }
 
@@ -48,7 +51,7 @@ impl ServerKeys {
         files: &[PathBuf],
         description: &Description,
     ) -> Result<Self> {
-        let mut this = Self { rlwe: None, tfhe: None, origin: Origin::NONE };
+        let mut this = Self { rlwe: None, tfhe: None, failed: OnceLock::new(), origin: Origin::NONE };
         let mut origins = Vec::new();
         for path in files {
             let of_file = |e: WireError| Error::of_file(path, e.into());
@@ -62,6 +65,10 @@ impl ServerKeys {
                     let source = FileKeys::open(path, rlwe).map_err(|e| Error::of_file(path, e))?;
                     let whole = KeyFile::open(open_file(path)?, rlwe).map_err(|e| Error::of_file(path, e))?;
                     this.rlwe = Some((path.clone(), source, whole));
+                }
+                (kind @ FileKind::TfheKeys, _, Some(_)) | (kind @ FileKind::EvaluationKeys, Some(_), _) => {
+                    let (path, cause) = (path.display().to_string(), format!("a second file of {kind}: give one"));
+                    return Err(Error::Damaged { path, cause });
                 }
                 (got, rlwe, _) => {
                     let wanted = if rlwe.is_some() { FileKind::EvaluationKeys } else { FileKind::TfheKeys };
@@ -99,8 +106,28 @@ impl ServerKeys {
         self.tfhe.as_deref()
     }
 
-    pub(crate) fn open(path: &Path) -> limbwise::Result<File> {
-        Ok(File::open(path).map_err(|source| WireError::Io { doing: "opening the keys", source })?)
+    /// Reads the keys of TFHE from their file.
+    pub(crate) fn read_tfhe(
+        &self,
+        path: &Path,
+        dev: &AnyDevice,
+        params: &TfheParams,
+    ) -> limbwise::Result<ServerKey<AnyDevice>> {
+        let file = File::open(path).map_err(|source| WireError::Io { doing: "opening the keys", source });
+        let read = || Ok(ServerKey::new(dev, &read_tfhe_keys(file?, dev, params)?));
+        read().inspect_err(|_| {
+            let _ = self.failed.set(());
+        })
+    }
+
+    /// An error with the name of the file of keys, if it is such a file's.
+    pub(crate) fn named(&self, error: Error) -> Error {
+        let rlwe = self.rlwe.as_ref().filter(|(_, source, _)| source.failed()).map(|(path, ..)| path);
+        let tfhe = self.tfhe.as_ref().filter(|_| self.failed.get().is_some());
+        match (error, rlwe.or(tfhe)) {
+            (Error::Scheme(cause), Some(path)) => Error::of_file(path, cause),
+            (error, _) => error,
+        }
     }
 
     /// Fails unless they have every key that was recorded, at its level.

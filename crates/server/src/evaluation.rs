@@ -149,7 +149,15 @@ impl Engine for Evaluation {
                 watch.step(&step, done, total);
             }
         };
-        let done = evaluate_held(keys.held(), &job, &self.limits(&stop), &mut tell);
+        let mut evaluated = || evaluate_held(keys.held(), &job, &self.limits(&stop), &mut tell);
+        let done = match evaluated() {
+            // A disk or an older version may have left it so: all that it is worth is time.
+            Err(Error::Checkpoint { .. } | Error::OtherRun { .. }) => {
+                emptied(work).map_err(|e| Failure::Refused(told(files, &[(work, "the checkpoint")], &e)))?;
+                evaluated()
+            }
+            done => done,
+        };
         match done {
             Ok(report) => {
                 let name = |at: usize| format!("result {at}");
@@ -214,6 +222,13 @@ pub(crate) fn job<'a>(
 
 fn set_name(files: &JobFiles) -> SetName {
     SetName { program: files.program.clone(), keys: files.keys.clone() }
+}
+
+/// Takes all that is in a folder away.
+fn emptied(folder: &Path) -> Result<(), Error> {
+    let io = |doing| move |source| Error::Io { path: folder.display().to_string(), doing, source };
+    fs::remove_dir_all(folder).map_err(io("removing"))?;
+    fs::create_dir(folder).map_err(io("creating"))
 }
 
 fn names(folder: &Path) -> Vec<OsString> {

@@ -12,7 +12,8 @@ use super::{
 pub(super) enum Declared {
     /// Nothing: its cells decide.
     Nothing,
-    /// Texts; numbers or dates if all of them are.
+    /// Texts, which stay texts though all of them look like numbers: 01 is not 1, and 10 stands before 9. Dates if all of
+    /// them are: their order is that of their texts.
     Text,
     Number,
     Date,
@@ -135,7 +136,8 @@ impl Column {
                 let all = texts.iter().map(|cell| Decimal::read(cell).map_or(0, |d| d.digits));
                 Some(Kind::Number(all.max().unwrap_or(0)))
             }
-            Declared::Nothing | Declared::Text | Declared::Other(_) => kind_of(&texts),
+            Declared::Text => kind_of(&texts).filter(|kind| *kind == Kind::Date),
+            Declared::Nothing | Declared::Other(_) => kind_of(&texts),
         };
         let Some(kind) = kind else {
             let found = if *declared == Declared::Text { None } else { stray(&texts) };
@@ -145,7 +147,6 @@ impl Column {
         let read = |cell: &&str| kind.read(cell).filter(|_| kind == Kind::Date || most(cell));
         match texts.iter().map(read).collect::<Option<Vec<i64>>>() {
             Some(values) => Self::new(name, kind, values),
-            None if *declared == Declared::Text => Self::texts(name, &texts),
             None => flawed(texts.iter().position(|cell| read(cell).is_none()).unwrap_or(0), Fault::Limit(kind)),
         }
     }
@@ -203,8 +204,17 @@ mod tests {
         assert!(flaw(&[Some("+12026-01-01")], &Declared::Date).unwrap().contains("no date"));
         let bytes = flaw(&[Some("[1]")], &Declared::Other("bytes without a text mark")).unwrap();
         assert!(bytes.contains("column c holds bytes without a text mark"), "{bytes}");
-        for cell in ["", "1e5", "1000000000000000000"] {
+        for cell in ["", "1e5", "1000000000000000000", "01"] {
             assert_eq!(flaw(&[Some("1"), Some(cell)], &Declared::Text), None, "{cell}");
         }
+        let declared_texts =
+            |cells: [&str; 3]| Column::read("c", &cells.map(|cell| Some(cell.into())), &Declared::Text, 0);
+        let (zips, days) =
+            (declared_texts(["9", "01", "1"]), declared_texts(["2026-01-02", "1970-01-01", "2026-01-02"]));
+        assert_eq!(
+            (zips.cells, &zips.categories[..]),
+            ((Kind::Text, vec![2, 0, 1]), &["01".into(), "1".into(), "9".into()][..])
+        );
+        assert_eq!((days.cells.0, days.categories.len()), (Kind::Date, 0));
     }
 }

@@ -151,18 +151,14 @@ fn within(dir: &Path, named: &mut Vec<(String, String)>, found: &mut Vec<Piece>)
             continue;
         }
         if path.is_dir() {
-            let Some((column, value)) = name.split_once('=').filter(|(column, _)| !column.is_empty()) else {
-                return Err(format(
-                    &path,
-                    "a folder",
-                    "a name COLUMN=VALUE",
-                    "put the files into folders of such names",
-                ));
+            let Some((column, value)) = part_of(&name) else {
+                let wanted = "a name COLUMN=VALUE in UTF-8, with %XX for bytes that names lack";
+                return Err(format(&path, "a folder", wanted, "put the files into folders of such names"));
             };
-            if named.len() == MOST_DEPTH || named.iter().any(|(known, _)| known == column) {
+            if named.len() == MOST_DEPTH || named.iter().any(|(known, _)| *known == column) {
                 return Err(format(&path, "a folder", "at most 8 levels, each of another column", "flatten it"));
             }
-            named.push((column.to_owned(), value.to_owned()));
+            named.push((column, value));
             within(&path, named, found)?;
             named.pop();
         } else if path.extension().is_some_and(|e| e == "parquet") {
@@ -181,6 +177,25 @@ fn within(dir: &Path, named: &mut Vec<(String, String)>, found: &mut Vec<Piece>)
         }
     }
     Ok(())
+}
+
+/// The column and the value that a folder is named after.
+fn part_of(folder: &str) -> Option<(String, String)> {
+    let (column, value) = folder.split_once('=').filter(|(column, _)| !column.is_empty())?;
+    Some((unescaped(column)?, unescaped(value)?))
+}
+
+/// A name in which programs that write such folders have put %XX for bytes: all but letters, digits and a few signs.
+fn unescaped(name: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(name.len());
+    let mut rest = name.as_bytes();
+    while let [first, after @ ..] = rest {
+        let digits = after.get(..2).filter(|digits| *first == b'%' && digits.iter().all(u8::is_ascii_hexdigit));
+        let byte = digits.and_then(|digits| u8::from_str_radix(str::from_utf8(digits).ok()?, 16).ok());
+        bytes.push(byte.unwrap_or(*first));
+        rest = if byte.is_some() { &after[2..] } else { after };
+    }
+    String::from_utf8(bytes).ok()
 }
 
 /// What a schema says of a column.
@@ -384,10 +399,19 @@ mod tests {
         );
         assert_eq!(table.column("year").unwrap().cells, (Kind::Number(0), vec![2025, 2025, 2025, 2025, 2026, 2026]));
         assert_eq!(days(&read(&dir, Part { first: 1, count: 4 }).unwrap()), [2, 3, 4, 5]);
+        // As pyarrow, Spark and DuckDB write what a name may not hold.
+        let escaped = dir.join("shop=k%C3%B6ln%2Fs%c3%bcd 100%/year=2026");
+        fs::create_dir_all(&escaped).unwrap();
+        written_to(&escaped.join("part-0.parquet"), &[&[7]]);
+        assert_eq!(load(&dir, None).unwrap().column("shop").unwrap().categories, ["bonn", "köln/süd 100%", "ulm"]);
+        fs::remove_dir_all(dir.join("shop=k%C3%B6ln%2Fs%c3%bcd 100%")).unwrap();
         let refused = |wanted: &str| {
             let error = load(&dir, None).unwrap_err().to_string();
             assert!(error.contains(wanted), "{error}");
         };
+        fs::create_dir(dir.join("shop=%ff")).unwrap();
+        refused("a name COLUMN=VALUE in UTF-8");
+        fs::remove_dir(dir.join("shop=%ff")).unwrap();
         fs::write(dir.join("notes.txt"), "x").unwrap();
         refused("*.parquet alone");
         fs::remove_file(dir.join("notes.txt")).unwrap();

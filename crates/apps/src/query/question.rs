@@ -16,7 +16,7 @@ use super::{
     sql::{Join, Statement},
     table::{Column, Kind, Table},
 };
-use std::ops::Range;
+use std::{cell::RefCell, ops::Range};
 
 /// Most rows of a query: the slots of the largest ring.
 pub const MOST_ROWS: usize = 1 << 16;
@@ -122,6 +122,9 @@ pub struct Question {
     pub rows: usize,
     /// The compared columns: at least one.
     pub compared: Vec<Field>,
+    /// The columns that are not encrypted because the domains decide what the query asks of them, which both sides have to
+    /// find.
+    pub decided: Vec<Field>,
     /// What a row must satisfy, over the numbers of [`Self::compared`].
     pub condition: Cond,
     /// The same with a group's values, and with what CASE asks: some rows could satisfy it, and some could not.
@@ -199,6 +202,12 @@ impl Question {
         if !(1..=MOST_ROWS).contains(&rows) {
             return Err(QueryError::Rows { rows, most: MOST_ROWS });
         }
+        let named = RefCell::new(Vec::new());
+        let field = |name: &str| {
+            let field = field(name)?;
+            position(&mut named.borrow_mut(), field.clone());
+            Ok(field)
+        };
         let results = &statement.results;
         let mut compared = Vec::new();
         let condition = resolved(&statement.filter, &field, &mut compared)?;
@@ -227,10 +236,11 @@ impl Question {
         let (condition, flags) = (renumbered(condition), flags.into_iter().map(renumbered).collect());
         let compared = used.iter().map(|&column| compared[column].clone()).collect();
         let (sql, results, join) = (statement.text.clone(), results.clone(), statement.join.clone());
-        let question = Self {
+        let mut question = Self {
             sql,
             rows,
             compared,
+            decided: Vec::new(),
             condition,
             flags,
             selections,
@@ -243,6 +253,8 @@ impl Question {
             join,
         };
         question.measures.iter().try_for_each(|measure| question.within_range(measure))?;
+        let used = question.fields();
+        question.decided = named.into_inner().into_iter().filter(|field| !used.contains(field)).collect();
         Ok(question)
     }
 
@@ -262,7 +274,7 @@ impl Question {
         let mut fields: Vec<Field> = Vec::new();
         let terms = self.measures.iter().flat_map(|measure| &measure.terms).map(|term| &term.field);
         let extremes = self.extremes.iter().map(|extreme| &extreme.field);
-        self.compared.iter().chain(&self.keys).chain(terms).chain(extremes).for_each(|field| {
+        self.compared.iter().chain(&self.keys).chain(terms).chain(extremes).chain(&self.decided).for_each(|field| {
             if !fields.contains(field) {
                 fields.push(field.clone());
             }

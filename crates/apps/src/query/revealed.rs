@@ -9,7 +9,8 @@ pub struct Told {
     pub column: String,
     /// Its domain in words: the least and the largest value, or the texts.
     pub values: String,
-    /// What it is encrypted for: to be compared, summed, searched for an end; or that it is public.
+    /// What it is encrypted for: to be compared, summed, searched for an end; that it is public; or that it is not
+    /// encrypted, because the domains decide what the query asks of it.
     pub encrypted: String,
 }
 
@@ -89,7 +90,11 @@ impl Told {
         let compared = question.compared.contains(field);
         let ways = [(compared, "compared"), (summed, "summed"), (ended, "searched")];
         let ways: Vec<&str> = ways.iter().filter(|(used, _)| *used).map(|(_, way)| *way).collect();
-        let encrypted = if question.public.has(&field.name) { "public".into() } else { ways.join(" and ") };
+        let encrypted = match (question.public.has(&field.name), &ways[..]) {
+            (true, _) => "public".into(),
+            (false, []) => "left out: the domains decide what is asked of it".into(),
+            (false, ways) => ways.join(" and "),
+        };
         Self { column: field.name.clone(), values, encrypted }
     }
 }

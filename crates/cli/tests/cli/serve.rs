@@ -7,7 +7,7 @@ use std::{
     fs,
     io::{BufRead as _, BufReader, Read as _, Write as _},
     net::{SocketAddr, TcpStream},
-    path::Path,
+    path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     thread::sleep,
     time::{Duration, Instant},
@@ -89,6 +89,46 @@ fn appears(folder: &Path, wanted: &dyn Fn(&Path) -> bool) -> bool {
         sleep(Duration::from_millis(1));
     }
     true
+}
+
+/// Where a job keeps its state, if there is one.
+fn kept(jobs: &Path) -> Option<PathBuf> {
+    let jobs = fs::read_dir(jobs).ok()?.flatten().map(|job| job.path().join("work"));
+    let states = jobs.filter_map(|work| fs::read_dir(work).ok()).flatten().flatten().map(|state| state.path());
+    states.filter(|state| state.file_name().is_some_and(|name| name.to_string_lossy().starts_with("step-"))).max()
+}
+
+/// What a disk makes of a state while the server is away costs the client time, and nothing else.
+#[test]
+#[cfg(unix)]
+fn a_damaged_checkpoint_is_a_job_begun_anew() {
+    let folder = prepared("serve-damaged");
+    verb(&folder, &["eval", "--server", "theirs", "--in", "in", "--out", "whole"]);
+    let damages: [(&str, fn(&Path)); 3] = [
+        ("0.ct", |path| {
+            let mut bytes = fs::read(path).unwrap();
+            let middle = bytes.len() / 2;
+            bytes[middle] ^= 1;
+            fs::write(path, bytes).unwrap();
+        }),
+        ("state.json", |path| fs::write(path, "{").unwrap()),
+        ("state.json", |path| fs::remove_file(path).unwrap()),
+    ];
+    for (file, damage) in damages {
+        let _ = (fs::remove_dir_all(folder.path().join("state")), fs::remove_dir_all(folder.path().join("out")));
+        let server = Server::start(&folder, "127.0.0.1:0", &[]);
+        let asking = client(&folder, server.address, "theirs/evaluation.keys").spawn().unwrap();
+        let jobs = folder.path().join("state/jobs");
+        assert!(appears(&jobs, &|path| path.ends_with("step-000001")), "a state is kept");
+        let address = server.kill().to_string();
+        let state = kept(&jobs).expect("a state was kept when the server was killed");
+        damage(&state.join(file));
+        let _server = Server::start(&folder, &address, &[]);
+        let done = asking.wait_with_output().unwrap();
+        assert!(done.status.success(), "{file}: {}", String::from_utf8_lossy(&done.stderr));
+        let result = |out: &str| fs::read(folder.path().join(out).join("result-000.ct")).unwrap();
+        assert!(result("out") == result("whole"), "{file}: the same result, byte for byte");
+    }
 }
 
 #[test]

@@ -12,8 +12,6 @@ use crate::{
 use limbwise::{
     rlwe::{KeySet, KeyStore},
     scheme::{Keys, NoKeys, Scheme},
-    tfhe::ServerKey,
-    wire::read_tfhe_keys,
 };
 use limbwise_apps::Observer as _;
 
@@ -45,7 +43,7 @@ pub(super) fn with_keys<S: Scheme, R>(
     let bootstrap = match S::tfhe(params).zip(files.tfhe()) {
         None => None,
         Some((tfhe, path)) => {
-            let read = || Ok(ServerKey::new(dev, &read_tfhe_keys(ServerKeys::open(path)?, dev, tfhe)?));
+            let read = || files.read_tfhe(path, dev, tfhe);
             Some(match held {
                 Some(held) => held.bootstrap(read)?,
                 None => {

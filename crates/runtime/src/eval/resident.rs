@@ -56,7 +56,7 @@ fn resident<P: Program<Scheme: Piped>>(
         }
         Ok(())
     })
-    .map_err(|e| stock.named(e.into()))
+    .map_err(|e| files.named(stock.named(e.into())))
 }
 
 /// A request to a resident evaluation, with all that stays between requests.

@@ -12,6 +12,7 @@ use std::{
     fs::File,
     io,
     path::{Path, PathBuf},
+    sync::OnceLock,
 };
 
 /// A file of evaluation keys, open for reading.
@@ -19,6 +20,8 @@ pub struct FileKeys {
     file: KeyFile<Tail>,
     names: Requirements,
     path: PathBuf,
+    /// Set by the first error in reading a key, so that it is told with the file's name.
+    failed: OnceLock<()>,
 }
 
 impl FileKeys {
@@ -31,7 +34,7 @@ impl FileKeys {
     pub fn open_after(path: &Path, first: u64, params: &Params) -> Result<Self> {
         let file = File::open(path).map_err(refused(path, "opening a key file"))?;
         let file = KeyFile::open(Tail { file, first }, params)?;
-        Ok(Self { names: file.names(), file, path: path.into() })
+        Ok(Self { names: file.names(), file, path: path.into(), failed: OnceLock::new() })
     }
 
     /// What the file says it belongs to.
@@ -41,7 +44,14 @@ impl FileKeys {
 
     /// Reads one key, cut to a level.
     pub fn read_key<D: Device>(&self, dev: &D, name: KeyName, level: usize, form: KeyForm) -> Result<EvaluationKey<D>> {
-        self.file.read_key(dev, name, level, form)
+        self.file.read_key(dev, name, level, form).inspect_err(|_| {
+            let _ = self.failed.set(());
+        })
+    }
+
+    /// Whether a key could not be read.
+    pub(crate) fn failed(&self) -> bool {
+        self.failed.get().is_some()
     }
 
     /// Reads all keys, each at its level.
@@ -60,7 +70,7 @@ impl<D: Device> KeySource<D> for FileKeys {
     }
 
     fn read(&self, dev: &D, name: KeyName, level: usize) -> Result<EvaluationKey<D>> {
-        self.file.read_key(dev, name, level, KeyForm::Disk)
+        self.read_key(dev, name, level, KeyForm::Disk)
     }
 }
 

@@ -40,6 +40,7 @@ fn strangers_are_refused<P: Program<Scheme: Piped>, C: Client<Scheme = P::Scheme
     // A server has keys of one set, inputs come under another.
     let text = told(evaluated(&dev, &mine, &others, &folder.at("none")));
     assert!(text.contains("input-000.ct") && text.contains("key set"), "{text}");
+    damaged_keys_are_named(&dev, &mine, &inputs, &folder.at("none"));
     // A client is given somebody's results, or its own of other inputs.
     assert!(case.decrypt(&dev, &mine, &stranger).is_err());
     let text = told(case.decrypt(&dev, &mine, &old));
@@ -60,6 +61,22 @@ fn strangers_are_refused<P: Program<Scheme: Piped>, C: Client<Scheme = P::Scheme
         swap(first, second);
         let text = told(evaluated(&dev, &mine, &inputs, &folder.at("none")));
         assert!(text.contains("number"), "{text}");
+    }
+}
+
+/// A file of keys that is damaged within is told by its name, and so is one that is given twice.
+fn damaged_keys_are_named(dev: &AnyDevice, places: &Places, inputs: &Path, out: &Path) {
+    for file in places.keys() {
+        let twice: Vec<PathBuf> = places.keys().into_iter().chain([file.clone()]).collect();
+        let text = told(eval(dev, &places.server, (&twice, inputs), out, How::default()));
+        assert!(text.contains("a second file of"), "{text}");
+        let whole = fs::read(&file).unwrap();
+        let mut damaged = whole.clone();
+        *damaged.last_mut().unwrap() ^= 1;
+        fs::write(&file, damaged).unwrap();
+        let text = told(evaluated(dev, places, inputs, out));
+        assert!(text.contains(&file.display().to_string()) && text.contains("is damaged"), "{text}");
+        fs::write(&file, whole).unwrap();
     }
 }
 
@@ -151,7 +168,7 @@ fn keys_of_tfhe_that_are_absent_or_of_another_set() {
         assert!(text.contains("key set"), "{text}");
     }
     // One of a kind, and no other kind.
-    assert!(with(&[rlwe.clone(), tfhe.clone(), tfhe.clone()]).contains("wanted"));
+    assert!(with(&[rlwe.clone(), tfhe.clone(), tfhe.clone()]).contains("a second file of"));
     assert!(with(&[rlwe, tfhe, mine.client.join("public.key")]).contains("wanted"));
     let gates = cases::gates(2, 2);
     let places = gates.keys(&folder.0, "gates", 7);

@@ -16,6 +16,25 @@ fn bytes(results: &Path) -> Vec<Vec<u8>> {
     ciphertexts(results).unwrap().iter().map(|path| fs::read(path).unwrap()).collect()
 }
 
+/// A state of which a file is cut off, or away, is one error, whatever reads it; afterwards it is as it was.
+fn damaged_states_are_told(checkpoint: &Path, again: &dyn Fn() -> Result<(), Error>) {
+    let states = fs::read_dir(checkpoint).unwrap().map(|entry| entry.unwrap().path());
+    let state = states.filter(|path| path.join("state.json").exists()).max().unwrap();
+    let ciphertext = Some("0.ct").filter(|name| state.join(name).exists());
+    for file in ["state.json"].into_iter().chain(ciphertext).map(|name| state.join(name)) {
+        let whole = fs::read(&file).unwrap();
+        for left in [Some(whole.len() / 2), Some(0), None] {
+            match left {
+                Some(length) => fs::write(&file, &whole[..length]).unwrap(),
+                None => fs::remove_file(&file).unwrap(),
+            }
+            let error = again().unwrap_err();
+            assert!(matches!(error, Error::Checkpoint { .. }), "{left:?} of {}: {error}", file.display());
+            fs::write(&file, &whole).unwrap();
+        }
+    }
+}
+
 /// Stops after so many states, goes on, and compares with a run that nobody stopped. The results are read by `right`.
 fn goes_on<P: Program<Scheme: Piped>, C: Client<Scheme = P::Scheme>>(
     name: &str,
@@ -47,6 +66,7 @@ fn goes_on<P: Program<Scheme: Piped>, C: Client<Scheme = P::Scheme>>(
             fs::create_dir(state.join(left)).unwrap();
             fs::write(state.join(left).join("0.ct"), "a part").unwrap();
         }
+        damaged_states_are_told(&state, &|| run(&out, how).map(drop));
         let report = run(&out, how).unwrap();
         assert!(report.resumed_after.is_some());
         assert!(bytes(&out) == bytes(&whole), "{name}: another result after {stop}");

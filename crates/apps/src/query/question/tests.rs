@@ -52,6 +52,30 @@ fn answers_are_exact() {
     }
 }
 
+/// A side that has the description alone has to find the same.
+#[test]
+fn columns_that_the_domains_decide_are_told_and_not_encrypted() {
+    for (filter, result, decided) in [
+        ("price > 5 AND color <> 'black'", "COUNT(*)", &["color"][..]),
+        ("price > 5 AND NOT (day > '2000-01-01' AND color = 'red')", "SUM(price)", &["day", "color"]),
+        ("price < 50", "SUM(CASE WHEN discount < 1 THEN price ELSE 0 END)", &["discount"]),
+        ("price < 50", "SUM(CASE WHEN color = 'black' THEN discount ELSE 0 END), COUNT(*)", &["color", "discount"]),
+    ] {
+        let asked = question(filter, result, &[]).unwrap();
+        let names = |fields: &[Field]| fields.iter().map(|field| field.name.clone()).collect::<Vec<_>>();
+        assert_eq!(
+            (names(&asked.decided), names(&asked.compared)),
+            (decided.iter().map(|&name| name.into()).collect(), vec!["Price".into()])
+        );
+        let statement = Statement::parse(&asked.sql).unwrap();
+        assert_eq!(Question::described(&statement, 4, &asked.fields(), Public::default()).unwrap(), asked, "{filter}");
+        // Another table may have what they exclude.
+        let mut other = table();
+        other.columns[3] = Column::of_cells("color", &["red", "green", "blue", "black"]);
+        assert_eq!(asked.fits(&other).is_err(), decided.contains(&"color"), "{filter}");
+    }
+}
+
 #[test]
 fn texts_are_numbers_of_what_both_sides_know() {
     let domain = ["color=yellow|red|green|blue|1"];
