@@ -30,6 +30,7 @@ use super::{Auto, Ciphertext, Estimate, Evaluator, LinearTransform, evaluator::l
 use crate::{
     error::{BootstrapError, LevelError, Result, ScaleError, ShapeError},
     params::{Bootstrapping, Order, Sine},
+    rlwe::noise,
 };
 use eval_mod::{Cubic, Turns};
 use limbwise_device::{Device, Handle as _};
@@ -225,6 +226,13 @@ impl<D: Device> Bootstrapper<D> {
         let range = f64::from(self.levels.literal.eval_mod.range);
         let estimate = Estimate::exact(self.levels.multiple_deviation() / range).bounded_by(1.0);
         Ciphertext { scale: params.dropped(0) * range, estimate, ..a }
+    }
+
+    /// An error of CoeffToSlot's result as one of the slots of the message at ModRaise: EvalMod's slope on a coefficient.
+    fn in_units_of_the_message(&self, error: f64) -> f64 {
+        let literal = self.levels.literal;
+        let slope = f64::from(literal.eval_mod.range) * f64::from(literal.message_ratio).exp2();
+        error * slope * noise::slot_factor(self.plan.slots)
     }
 
     /// EvalMod on the batch, or on one message at a time.
