@@ -22,7 +22,12 @@ Weights = npt.NDArray[np.float64]
 
 def normal_axes(axis: int | tuple[int, ...] | None, ndim: int) -> tuple[int, ...]:
     """Return axes as numbers from 0."""
-    axes = tuple(range(ndim)) if axis is None else (axis,) if isinstance(axis, int) else tuple(axis)
+    given = tuple(range(ndim)) if axis is None else (axis,) if not isinstance(axis, (tuple, list)) else tuple(axis)
+    if not all(isinstance(a, (int, np.integer)) and not isinstance(a, bool) for a in given):
+        raise ShapeError(f"axis {axis!r}: give whole numbers")
+    axes = tuple(int(a) for a in given)
+    if ndim == 0 and axes:
+        raise ShapeError(f"axis {axis} of an encrypted number, which has no axes: encrypt an array")
     if any(not -ndim <= a < ndim for a in axes) or len({a % ndim for a in axes}) != len(axes):
         raise ShapeError(f"axis {axis} of an array of {ndim} axes: choose {-ndim} to {ndim - 1}, each once")
     return tuple(a % ndim for a in axes)
