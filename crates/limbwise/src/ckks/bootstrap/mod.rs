@@ -221,10 +221,12 @@ impl<D: Device> Bootstrapper<D> {
         Ok(Ciphertext { scale, estimate: a.estimate, ..lifted })
     }
 
-    /// Reinterprets a raised ciphertext: the message is the coefficients over K·q₀, at most 1 for any encrypted value.
+    /// Reinterprets a raised ciphertext: the message is the coefficients over K·q₀, at most 1 for any encrypted value. A slot
+    /// is the sum of as many of them as there are real parts of slots.
     fn in_units_of_the_range(&self, params: &crate::params::Params, a: Ciphertext<D>) -> Ciphertext<D> {
         let range = f64::from(self.levels.literal.eval_mod.range);
-        let estimate = Estimate::exact(self.levels.multiple_deviation() / range).bounded_by(1.0);
+        let slot = self.levels.multiple_deviation() / range * noise::slot_factor(2 * self.plan.slots);
+        let estimate = Estimate::exact(slot).with_peak(1.0, false);
         Ciphertext { scale: params.dropped(0) * range, estimate, ..a }
     }
 
