@@ -22,7 +22,12 @@ Weights = npt.NDArray[np.float64]
 
 def normal_axes(axis: int | tuple[int, ...] | None, ndim: int) -> tuple[int, ...]:
     """Return axes as numbers from 0."""
-    axes = tuple(range(ndim)) if axis is None else (axis,) if isinstance(axis, int) else tuple(axis)
+    given = tuple(range(ndim)) if axis is None else (axis,) if not isinstance(axis, (tuple, list)) else tuple(axis)
+    if not all(isinstance(a, (int, np.integer)) and not isinstance(a, bool) for a in given):
+        raise ShapeError(f"axis {axis!r}: give whole numbers")
+    axes = tuple(int(a) for a in given)
+    if ndim == 0 and axes:
+        raise ShapeError(f"axis {axis} of an encrypted number, which has no axes: encrypt an array")
     if any(not -ndim <= a < ndim for a in axes) or len({a % ndim for a in axes}) != len(axes):
         raise ShapeError(f"axis {axis} of an array of {ndim} axes: choose {-ndim} to {ndim - 1}, each once")
     return tuple(a % ndim for a in axes)
@@ -151,6 +156,10 @@ def linear(
                 total = native.add(total, part)
             results.append(total)
     result = results[0] if len(results) == 1 else native.stack(results)
+    # No value is larger than the largest of all with the weights of one output; diagonals, whose bounds add up, lie apart.
+    most = float(np.bincount(outputs, np.abs(weights)).max()) * x.bound
+    if 0 < most < result.peak:
+        result = native.bounded_by(result, most)
     if folds[1] > 1:
         result = native.inner_sum(result, *folds)
     if result.slots != target.slots:

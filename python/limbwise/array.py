@@ -167,14 +167,17 @@ class EncryptedArray:
 
     def __truediv__(self, other: Operand) -> EncryptedArray:
         if isinstance(other, EncryptedArray):
-            raise DtypeError(
-                "division by an encrypted array is no polynomial: approximate the inverse on an interval, for example "
-                "lw.function(y, lambda v: 1 / v, interval=(0.5, 2), degree=15)"
-            )
+            return other.__rtruediv__(self)
         clear = self._clear(other)
         if np.any(clear == 0):
             raise EncodeError("division by zero")
         return self._times(1.0 / clear)
+
+    def __rtruediv__(self, other: Operand) -> NoReturn:
+        raise DtypeError(
+            "division by an encrypted array is no polynomial: approximate the inverse on an interval, for example "
+            "x * lw.reciprocal(y, interval=(0.5, 2))"
+        )
 
     def __neg__(self) -> EncryptedArray:
         return self._like(self._native.negate(self._held), "negate")

@@ -117,6 +117,7 @@ class Context:
         self.complex = complex
         self._shadow = shadow
         self._budget = budget
+        self._least_level = params.levels
         self._side = "trace" if session.is_trace else "both sides" if session.has_secret else "server"
 
     # Encryption and decryption
@@ -442,7 +443,9 @@ class Context:
         return self.params.security_bits
 
     def _checked(self, x: EncryptedArray, name: str) -> EncryptedArray:
-        """Compare with the clear values, if the context has ``shadow``."""
+        """Compare with the clear values, if the context has ``shadow``; while recording, note the level that is reached."""
+        if self._session.is_trace:
+            self._least_level = min(self._least_level, x.level - (x.log_scale > 1.5 * self.params.log_scale))
         if isinstance(self._shadow, bool) or self._session.is_trace or not x._held.has_shadow or not self.has_secret:
             return x
         measured = self._session.precision(x._held)

@@ -29,12 +29,16 @@ def _real(x: EncryptedArray, name: str) -> EncryptedArray:
 def _interval(x: EncryptedArray, interval: float | tuple[float, float] | None) -> tuple[float, float]:
     if interval is None:
         return -x.bound, x.bound
-    low, high = (-interval, interval) if isinstance(interval, (int, float)) else interval
+    try:
+        low, high = (-interval, interval) if isinstance(interval, (int, float, np.number)) else interval
+        low, high = float(low), float(high)
+    except (TypeError, ValueError):
+        low = high = np.nan
     if not (np.isfinite(low) and np.isfinite(high) and low < high):
         raise EncodeError(
             f"interval {interval!r}: give a positive number for both sides of zero, or two, the smaller first"
         )
-    return float(low), float(high)
+    return low, high
 
 
 def _added(x: EncryptedArray, value: float) -> EncryptedArray:

@@ -112,7 +112,9 @@ def _trace(
     results = _results(program(*encrypted))
     native = session.finish([x._held for x in results])
     layouts = [(x._layout, x.is_complex) for x in results]
-    return _Traced(native, params, slots, complex, min(x.settle().level for x in results), layouts)
+    # What is computed and not returned takes levels as well.
+    least = min(context._least_level, *(x.settle().level for x in results))
+    return _Traced(native, params, slots, complex, least, layouts)
 
 
 def _trace_counted(

@@ -88,6 +88,45 @@ def test_shapes_move(ctx, rng):
     close(ctx.decrypt(ctx.encrypt(large)[1, 10:20]), large[1, 10:20])
 
 
+def test_moved_values_keep_their_bound(rng):
+    ctx = lw.ckks(depth=7, slots=64, precision=24)
+    a = rng.uniform(-1, 1, (40, 3))
+    x = ctx.encrypt(a, bound=1)
+    # Each step is a map by diagonals, between ciphertexts too.
+    moved, wanted = x.ravel().roll(3).reshape(40, 3), np.roll(a, 3)
+    assert moved.bound <= 1
+    close(ctx.decrypt(lw.poly(moved, [1, -0.3, 0.5, 0.2, -0.7])), np.polyval([-0.7, 0.2, 0.5, -0.3, 1], wanted))
+    weights = rng.uniform(-1, 1, (3, 2))
+    assert (x @ weights).bound <= 4
+
+
+def test_the_noise_of_few_values_is_that_of_the_many_they_meet(ctx, rng):
+    many = rng.uniform(-1, 1, (128, 16))
+    few = rng.uniform(-1, 1, 16)
+
+    def expects(x, wanted):
+        bits = -np.log2(np.mean(np.abs(ctx.decrypt(x) - wanted)))
+        assert abs(bits - x.expected_bits) < 1.0, f"{bits:.2f}, expected {x.expected_bits:.2f}"
+
+    x = ctx.encrypt(few)
+    expects(x + many, few + many)
+    expects(x * ctx.encrypt(many), few * many)
+    centered = ctx.encrypt(many)
+    expects(centered - centered.mean(), many - many.mean())
+
+
+def test_axes_are_whole_numbers(ctx, rng):
+    a = rng.uniform(-1, 1, (3, 4))
+    x = ctx.encrypt(a)
+    close(ctx.decrypt(x.sum(np.int64(1))), a.sum(1))
+    close(ctx.decrypt(x.mean([np.int8(0), -1], keepdims=True)), a.mean((0, 1), keepdims=True))
+    for axis in (1.0, "0", True, (0, 1.5)):
+        with pytest.raises(lw.ShapeError, match="give whole numbers"):
+            x.sum(axis)
+    with pytest.raises(lw.ShapeError, match="which has no axes"):
+        x.sum().sum(0)
+
+
 def test_ciphertexts_of_padding_alone(rng):
     ctx = lw.ckks(depth=2, slots=64)
     a = rng.uniform(-1, 1, (16, 20))

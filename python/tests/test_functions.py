@@ -41,8 +41,15 @@ def test_signs_comparisons_and_relu(caplog):
 
 def test_what_is_no_polynomial_is_refused(ctx):
     x = ctx.encrypt([0.5, 0.25])
-    with pytest.raises(lw.DtypeError, match="approximate the inverse"):
+    with pytest.raises(lw.DtypeError, match=r"approximate the inverse.*lw\.reciprocal"):
         x / x
+    with pytest.raises(lw.DtypeError, match=r"lw\.reciprocal"):
+        2 / x
+    for interval in ((1, 2, 3), "1", (0, None), np.ones(3)):
+        with pytest.raises(lw.EncodeError, match="smaller first"):
+            lw.sigmoid(x, interval=interval)
+        with pytest.raises(lw.EncodeError, match="smaller first"):
+            lw.sign(x, bound=interval)
     with pytest.raises(lw.DtypeError, match="whole number"):
         x**0.5
     with pytest.raises(lw.TraceError, match=r"lw\.compare"):

@@ -33,6 +33,17 @@ def test_a_plan_is_what_runs():
         plan.nothing
 
 
+def test_what_is_not_returned_takes_levels_too():
+    def program(x):
+        _unused = x**4
+        return x + 1
+
+    a = np.linspace(-1, 1, 8)
+    plan = lw.plan(program, a)
+    assert plan.levels["fresh"] == 2
+    assert np.max(np.abs(plan.context().run(program, a) - a - 1)) < 1e-4
+
+
 def test_a_budget_chooses_and_refuses():
     recording = lw.record(program, [lw.like(100), lw.like(100)], depth=6)
     free = lw.plan(recording)

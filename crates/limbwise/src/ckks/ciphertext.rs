@@ -78,11 +78,12 @@ impl<D: Device> Ciphertext<D> {
     }
 
     /// The same polynomials read with another slot count. With fewer slots the message must repeat with that period;
-    /// with more it repeats by itself.
+    /// with more it repeats by itself, and shows more of the noise.
     #[must_use]
     pub fn with_slots(self, slots: usize) -> Self {
         let shadow = self.shadow.as_ref().map(|s| s.with_slots(slots));
-        Self { slots, shadow, ..self }
+        let estimate = self.estimate.read_with_slots(self.slots, slots);
+        Self { slots, shadow, estimate, ..self }
     }
 
     /// Number of independent messages.

@@ -3,6 +3,9 @@
 //! Errors are deviations of one real component of a slot, in units of the message. The error of each encryption is
 //! tracked by name: when a ciphertext is used twice, the same error occurs twice and adds up in full. Errors of
 //! different origin are independent, so their variances add.
+//!
+//! Noise lies in all coefficients of a polynomial, and a message in n slots only in those of a subring. What is read with
+//! more slots shows more of the noise: n' slots √(n'/n) times as much.
 
 use super::{encoder::Packing, matrix::Norms};
 use crate::{params::Params, rlwe::noise};
@@ -80,6 +83,30 @@ struct Source {
     deviation: f64,
 }
 
+/// An error that came in before the message was read with fewer slots: with more it grows only beyond those that it had.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Folded {
+    deviation: f64,
+    /// Slots that showed this error; zero without one.
+    slots: usize,
+}
+
+impl Folded {
+    /// Both, of which the fewer slots show them: they grow from there on.
+    fn with(self, other: Self) -> Self {
+        let slots = match (self.slots, other.slots) {
+            (0, slots) | (slots, 0) => slots,
+            (one, two) => one.min(two),
+        };
+        Self { deviation: self.deviation.hypot(other.deviation), slots }
+    }
+
+    fn times(self, factor: f64) -> Self {
+        Self { deviation: self.deviation * factor, ..self }
+    }
+}
+
 /// Encryptions tracked by name in one ciphertext; beyond that the smallest errors are merged.
 const FOLLOWED: usize = 8;
 
@@ -105,8 +132,12 @@ pub struct Estimate {
     /// Deviation of all errors that are not tracked by name.
     independent: f64,
     sources: [Source; FOLLOWED],
+    folded: Folded,
     measured: Measured,
 }
+
+/// Slots of the largest ring.
+const MOST_SLOTS: usize = 1 << 16;
 
 /// Mean of |x| for a Gaussian of deviation 1: √(2/π).
 const MEAN_OF_ABSOLUTE: f64 = 0.797_884_560_802_865_4;
@@ -121,6 +152,7 @@ impl Estimate {
             real: false,
             independent: 0.0,
             sources: [Source::default(); FOLLOWED],
+            folded: Folded::default(),
             measured: Measured::Nothing,
         }
     }
@@ -203,7 +235,27 @@ impl Estimate {
     /// and products, which ignore cancellation.
     #[must_use]
     pub fn with_error_known(self, deviation: f64) -> Self {
-        Self { independent: deviation, sources: [Source::default(); FOLLOWED], ..self }.with_measured_errors()
+        let (sources, folded) = ([Source::default(); FOLLOWED], Folded::default());
+        Self { independent: deviation, sources, folded, ..self }.with_measured_errors()
+    }
+
+    /// The estimate of a message of `from` slots that is read with `to`.
+    #[must_use]
+    pub fn read_with_slots(self, from: usize, to: usize) -> Self {
+        if to < from {
+            let folded = Folded { deviation: self.error(), slots: from };
+            return Self { independent: 0.0, sources: [Source::default(); FOLLOWED], folded, ..self };
+        }
+        let growth = |from: usize| (to_f64(to as u64) / to_f64(from as u64)).sqrt();
+        let mut this = self;
+        this.independent *= growth(from);
+        this.sources.iter_mut().for_each(|s| s.deviation *= growth(from));
+        if (1..=to).contains(&self.folded.slots) {
+            // All slots that showed it are read again: from here on it is noise like any other.
+            this.independent = this.independent.hypot(self.folded.deviation * growth(self.folded.slots));
+            this.folded = Folded::default();
+        }
+        this
     }
 
     /// Multiplies sizes and errors by `factor`, for a program whose constants are not all known.
@@ -212,6 +264,7 @@ impl Estimate {
         let mut this = self;
         this.independent *= factor;
         this.sources.iter_mut().for_each(|s| s.deviation *= factor);
+        this.folded = self.folded.times(factor);
         Self { magnitude: this.magnitude * factor, peak: this.peak * factor, ..this }
     }
 
@@ -226,7 +279,7 @@ impl Estimate {
     /// Standard deviation of the error of a real or imaginary part.
     #[must_use]
     pub fn error(self) -> f64 {
-        self.sources.iter().fold(self.independent, |sum, s| sum.hypot(s.deviation))
+        self.sources.iter().fold(self.independent.hypot(self.folded.deviation), |sum, s| sum.hypot(s.deviation))
     }
 
     /// −log₂ of the expected mean absolute error of real and imaginary parts.
@@ -272,6 +325,7 @@ impl Estimate {
         Self {
             independent,
             sources,
+            folded: self.folded.times(left.abs()).with(other.folded.times(right.abs())),
             real: self.real && other.real,
             measured: self.measured.max(other.measured),
             ..self
@@ -325,6 +379,7 @@ impl Estimate {
         let mut this = self;
         this.independent *= twice;
         this.sources.iter_mut().for_each(|s| s.deviation *= twice);
+        this.folded = self.folded.times(twice);
         Self { magnitude: self.magnitude * self.magnitude, peak: self.peak * self.peak, ..this }.with_measured_errors()
     }
 
@@ -370,22 +425,23 @@ pub(crate) struct Written {
     real: bool,
     independent: Option<f64>,
     sources: Vec<Source>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    folded: Option<Folded>,
 }
 
 impl Written {
     pub(crate) fn of(estimate: &Estimate) -> Self {
         let finite = |x: f64| x.is_finite().then_some(x);
+        // What is infinite makes the whole error so.
+        let infinite = |sum: f64, deviation: f64| if deviation.is_finite() { sum } else { sum + deviation };
+        let tracked = estimate.sources.iter().map(|s| s.deviation).chain([estimate.folded.deviation]);
         Self {
             magnitude: finite(estimate.magnitude),
             peak: finite(estimate.peak),
             real: estimate.real,
-            independent: finite(
-                estimate
-                    .sources
-                    .iter()
-                    .fold(estimate.independent, |sum, s| if s.deviation.is_finite() { sum } else { sum + s.deviation }),
-            ),
+            independent: finite(tracked.fold(estimate.independent, infinite)),
             sources: estimate.sources.into_iter().filter(|s| s.deviation.is_normal()).collect(),
+            folded: Some(estimate.folded).filter(|folded| folded.deviation.is_normal()),
         }
     }
 
@@ -394,10 +450,12 @@ impl Written {
         let number = |x: Option<f64>| x.map_or(Some(f64::INFINITY), |x| (x >= 0.0).then_some(x));
         let mut sources = [Source::default(); FOLLOWED];
         sources.get_mut(..self.sources.len())?.copy_from_slice(&self.sources);
-        let fits = sources.iter().all(|s| s.deviation >= 0.0);
+        let folded = self.folded.unwrap_or_default();
+        let placed = self.folded.is_none() || folded.slots.is_power_of_two() && folded.slots <= MOST_SLOTS;
+        let fits = placed && folded.deviation >= 0.0 && sources.iter().all(|s| s.deviation >= 0.0);
         let (magnitude, peak) = (number(self.magnitude)?, number(self.peak)?);
-        let independent = number(self.independent)?;
-        fits.then_some(Estimate { magnitude, peak, real: self.real, independent, sources, measured: Measured::Nothing })
+        let (real, independent, measured) = (self.real, number(self.independent)?, Measured::Nothing);
+        fits.then_some(Estimate { magnitude, peak, real, independent, sources, folded, measured })
     }
 }
 
@@ -426,5 +484,31 @@ mod tests {
         assert!((bits(x.sum(x.after_automorphism(g, 12).after_automorphism(g.inverse(12), 12))) - 1.0).abs() < 1e-9);
         let many = (3..43).map(encrypted).fold(x, Estimate::sum);
         assert!((bits(many) - 0.5 * 41f64.log2()).abs() < 1e-9);
+    }
+
+    #[test]
+    fn more_slots_show_more_noise() {
+        let x = Estimate::exact(1.0).encrypted(1.0, 4, 1024.0, 1).with_noise(1.0, 4, 1024.0);
+        let grown = |e: Estimate| e.error() / x.error();
+        assert!((grown(x.read_with_slots(4, 64)) - 4.0).abs() < 1e-9);
+        // What was there before a message was read with fewer slots grows no more up to those.
+        let one = x.read_with_slots(4, 1);
+        assert!((grown(one) - 1.0).abs() < 1e-9);
+        assert!((grown(one.read_with_slots(1, 4)) - 1.0).abs() < 1e-9);
+        assert!((grown(one.read_with_slots(1, 64)) - 4.0).abs() < 1e-9);
+        assert!((grown(one.read_with_slots(1, 2).read_with_slots(2, 64)) - 4.0).abs() < 1e-9);
+        let later = one.with_noise(1.0, 1, 1024.0).read_with_slots(1, 4).error() * 1024.0;
+        assert!((later - 12f64.sqrt()).abs() < 1e-9, "the newer noise of 4 and twice 4 of the former: {later}");
+        // Sums, products and files keep it.
+        let read = |e: Estimate| Written::of(&e).read().unwrap();
+        for e in [one, one.sum(one), one.product(x), one.squared(), one.enlarged(3.0)] {
+            let (kept, wide) = (read(e), e.read_with_slots(1, 64).error());
+            assert_eq!((kept, kept.read_with_slots(1, 64).error().to_bits()), (e, wide.to_bits()));
+            assert!(wide > e.error());
+        }
+        let infinite = one.enlarged(f64::INFINITY);
+        assert!(read(infinite).error().is_infinite());
+        let broken = Folded { deviation: 1.0, slots: 3 };
+        assert!(Written { folded: Some(broken), ..Written::of(&x) }.read().is_none());
     }
 }

@@ -80,7 +80,8 @@ pub fn lowest_switch(params: &Params) -> f64 {
 /// dense secret and a range of 16. In bits, with SlotToCoeff first, n slots, primes of E bits and message ratio m: 45.3
 /// − ½·log₂N − ½·log₂(2n) − m + (E − 50). An exponential gives 1.5 bits more, because squarings amplify less than
 /// double angles. SlotToCoeff last gives ½·log₂(2n) less, because coefficients are spread over the slots. A range K
-/// costs log₂(K/16), because the input is divided by it. The error of the sine is computed.
+/// costs log₂(K/16), because the input is divided by it. The error of the sine is computed. That of CoeffToSlot is not in
+/// it: its key switches have noise of their own where digits are as long as the special primes.
 ///
 /// Scales, constants and the maps' entries are f64 numbers: an argument of deviation d has an error of 2^−49.4·d by their
 /// rounding (measured where all primes are wide), which is 2^(m−49.4)·d of a message.

@@ -317,6 +317,25 @@ fn shrunk(name: &str, log_n: u32, levels: usize) -> ParamsLiteral {
     literal
 }
 
+/// The digits of boot-fast's EvalMod are as long as its special primes: key switches in CoeffToSlot have four times the noise
+/// of a division. In boot-few two maps share the factor to EvalMod's range, so their diagonals are rounded to fewer bits.
+#[test]
+fn noise_of_coeff_to_slot_is_expected() {
+    let slots = 1 << 10;
+    let values = uniform(slots, "boot");
+    // As many limbs less as digits have, so that the others stay what they are.
+    for (name, levels, dnum) in [("boot-fast", 8, 4), ("boot-few", 3, 2)] {
+        let literal = ParamsLiteral { dnum, ..shrunk(name, 11, levels) };
+        for plan in [BootstrapPlan::fastest(slots), BootstrapPlan::smallest(slots)] {
+            let (s, boot) = session(&literal, plan);
+            let a = encrypted(&s, &values).bounded_by(2f64.sqrt());
+            let result = boot.evaluate(&s.auto(), &a).unwrap();
+            let (got, expected) = (Precision::of(&s.decrypt(&result), &values), result.estimate.precision_bits());
+            assert!((got.mean - expected).abs() < 0.5, "{name}, {plan:?}: {got:?}, expected {expected:.2}");
+        }
+    }
+}
+
 #[test]
 fn forty_bits_in_one_pass() {
     let slots = 1 << 10;

@@ -60,7 +60,7 @@ fn unsaid(name: &str, passes: usize) -> Vec<String> {
 }
 
 /// One bootstrapping, or two passes, of random and of constant messages in all slots that the preset is for by the smallest
-/// plan: as many bits as the purpose says, less what that plan costs, and within two of what was expected.
+/// plan: as many bits as the purpose says, less what that plan costs, and within one and a half of what was expected.
 fn holds(name: &str, bits: f64, passes: usize) {
     let promised = Promised::by(name, passes);
     let plan = promised.plan(BootstrapPlan::smallest(promised.slots));
@@ -83,7 +83,7 @@ fn holds(name: &str, bits: f64, passes: usize) {
             rest => Precision::of_wide(&near[0], &rest[0], &values),
         };
         let expected = result.estimate.precision_bits();
-        assert!(got.mean > bits - LESS && (got.mean - expected).abs() < 2.0, "{name}: {got:?}, expected {expected:.2}");
+        assert!(got.mean > bits - LESS && (got.mean - expected).abs() < 1.5, "{name}: {got:?}, expected {expected:.2}");
     }
 }
 

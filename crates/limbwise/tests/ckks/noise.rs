@@ -71,6 +71,33 @@ fn a_product_that_is_rescaled_first_has_the_noise_that_is_said() {
     assert!((ratio - 1.0).abs() < 0.2, "{ratio:.3} of what is expected");
 }
 
+/// The noise of a message in few slots lies in all coefficients: read with more slots there is more of it, unless it was summed
+/// over those before.
+#[test]
+fn more_slots_show_more_noise() {
+    let s = Session::new(&small(4), &[1, 2, 4, 8]);
+    let eval = s.eval();
+    let batch: Vec<Vec<Complex64>> = (0..BATCH).map(|i| unit(16, &format!("few {i}"))).collect();
+    let packing = Packing { slots: 16, ..s.packing() };
+    let plain = s.encoder.encode(&s.dev, &batch, packing).unwrap().with_shadow(&batch);
+    let few = encrypt(&s.dev, &s.params, &s.public, &plain).unwrap();
+    let mut sum = few.clone();
+    for step in [1, 2, 4, 8] {
+        sum = eval.add(&sum, &eval.rotate(&sum, step).unwrap()).unwrap();
+    }
+    let one = sum.clone().with_slots(1);
+    for (name, c) in [
+        ("as encrypted", few.clone().with_slots(1024)),
+        ("the sum", one.clone()),
+        ("the sum again with its slots", one.clone().with_slots(16)),
+        ("the sum with all", one.with_slots(1024)),
+    ] {
+        let (ratio, slots) = (ratio(&s, &c), c.slots);
+        let tolerance = if slots == 1024 { 0.12 } else { 0.5 }; // 32 samples of one slot
+        assert!((ratio - 1.0).abs() < tolerance, "{name}: {ratio:.3} of what is expected");
+    }
+}
+
 fn encode_one(s: &Session) -> limbwise::ckks::Plaintext<crate::common::Dev> {
     s.encoder.encode_real(&s.dev, &[vec![1.0; 1024]], s.packing()).unwrap()
 }

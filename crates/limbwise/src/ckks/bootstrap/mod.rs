@@ -30,6 +30,7 @@ use super::{Auto, Ciphertext, Estimate, Evaluator, LinearTransform, evaluator::l
 use crate::{
     error::{BootstrapError, LevelError, Result, ScaleError, ShapeError},
     params::{Bootstrapping, Order, Sine},
+    rlwe::noise,
 };
 use eval_mod::{Cubic, Turns};
 use limbwise_device::{Device, Handle as _};
@@ -220,11 +221,20 @@ impl<D: Device> Bootstrapper<D> {
         Ok(Ciphertext { scale, estimate: a.estimate, ..lifted })
     }
 
-    /// Reinterprets a raised ciphertext: the message is the coefficients over K·q₀, at most 1 for any encrypted value.
+    /// Reinterprets a raised ciphertext: the message is the coefficients over K·q₀, at most 1 for any encrypted value. A slot
+    /// is the sum of as many of them as there are real parts of slots.
     fn in_units_of_the_range(&self, params: &crate::params::Params, a: Ciphertext<D>) -> Ciphertext<D> {
         let range = f64::from(self.levels.literal.eval_mod.range);
-        let estimate = Estimate::exact(self.levels.multiple_deviation() / range).bounded_by(1.0);
+        let slot = self.levels.multiple_deviation() / range * noise::slot_factor(2 * self.plan.slots);
+        let estimate = Estimate::exact(slot).with_peak(1.0, false);
         Ciphertext { scale: params.dropped(0) * range, estimate, ..a }
+    }
+
+    /// An error of CoeffToSlot's result as one of the slots of the message at ModRaise: EvalMod's slope on a coefficient.
+    fn in_units_of_the_message(&self, error: f64) -> f64 {
+        let literal = self.levels.literal;
+        let slope = f64::from(literal.eval_mod.range) * f64::from(literal.message_ratio).exp2();
+        error * slope * noise::slot_factor(self.plan.slots)
     }
 
     /// EvalMod on the batch, or on one message at a time.

@@ -16,7 +16,7 @@ pub struct Underway<D: Device> {
     pub done: usize,
     /// Input of the next step, or the result.
     pub value: Ciphertext<D>,
-    /// Expected error of the message at ModRaise; zero before it.
+    /// Expected error of the message at ModRaise, later with that of CoeffToSlot; zero before.
     pub expected: f64,
     /// The input's estimate.
     pub(super) message: Estimate,
@@ -89,7 +89,11 @@ impl<D: Device> Bootstrapper<D> {
                 // From here on in units of K·q₀; the expected error so far is kept for the end.
                 (self.in_units_of_the_range(params, raised), expected)
             }
-            Some(COEFF_TO_SLOT) => (coeff_to_slot::coeff_to_slot(self, eval, &value)?, expected),
+            Some(COEFF_TO_SLOT) => {
+                let slots = coeff_to_slot::coeff_to_slot(self, eval, &value)?;
+                let error = self.in_units_of_the_message(slots.estimate.error());
+                (slots, expected.hypot(error))
+            }
             Some(_) => {
                 let reduced = self.eval_mod(auto, &value)?;
                 drop(value);
