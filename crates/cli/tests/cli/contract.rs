@@ -272,8 +272,16 @@ fn shadow_mode_finds_workloads_right_and_names_what_is_not() {
     folder.write("long.toml", &long);
     let logreg = ["logreg", "--preset", "long.toml", "--degree", "3", "--iterations", "3", "--batch", "60"];
     let linear = ["linear", "--op", "matvec", "--rows", "16", "--cols", "16", "--preset", "tiny.toml"];
-    let runs: [(&[&str], &str); 3] =
-        [(&logreg, "iteration 2"), (&linear, "layer"), (&["bootstrap", "--preset", "boot.toml"], "")];
+    // Functions follow errors by themselves: none of their steps is found wrong.
+    let data = |name: &str| repository("crates/apps/tests/data").join(name).to_str().unwrap().to_owned();
+    let [model, x] = ["small.onnx", "small_x.npy"].map(data);
+    let network = ["network", "--model", &model, "--data", &x, "--error", "0.02"];
+    let runs: [(&[&str], &str); 4] = [
+        (&logreg, "iteration 2"),
+        (&linear, "layer"),
+        (&["bootstrap", "--preset", "boot.toml"], ""),
+        (&network, "layer 2/polynomial"),
+    ];
     for (workload, region) in runs {
         let run = valid(&folder, "run", &[&["run"], workload, &["--shadow", "--json"]].concat());
         let shadow = &run["shadow"];
