@@ -128,7 +128,7 @@ impl NetworkClient {
         let (fill, layer) = self.fullest(twins);
         (outside > 0).then(|| {
             format!(
-                "{outside} of {} samples have values beyond the calibrated ranges, most in layer {layer}, by {fill:.2} times: their results are not to be trusted, or refused at decryption; calibrate on more data or with a wider --margin",
+                "{outside} of {} samples have values beyond the calibrated ranges, most in layer {layer}, whose range they fill {fill:.3} times: their results are not to be trusted, or refused at decryption; calibrate on more data or with a wider --margin",
                 twins.len()
             )
         })

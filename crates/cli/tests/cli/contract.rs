@@ -299,6 +299,21 @@ fn shadow_mode_finds_workloads_right_and_names_what_is_not() {
 }
 
 #[test]
+fn values_outside_their_ranges_are_named_where_results_are_withheld() {
+    let folder = Folder::new("outside");
+    let data = |name: &str| repository("crates/apps/tests/data").join(name).to_str().unwrap().to_owned();
+    let [model, x] = ["small.onnx", "small_x.npy"].map(data);
+    let network = ["network", "--model", &model, "--data", &x, "--error", "0.02", "--margin", "1"];
+    let plan = valid(&folder, "plan", &[&["plan"], &network[..], &["--json"]].concat());
+    let warning = plan["twin"]["warning"].as_str().unwrap();
+    assert!(warning.starts_with("1 of 1 samples have values beyond the calibrated ranges, most in layer square"));
+    let output = folder.run(&[&["run"], &network[..], &["--json"]].concat());
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{text}");
+    assert!(text.contains("the values are withheld") && text.contains(warning), "{text}");
+}
+
+#[test]
 fn memory_decides_how_a_map_is_evaluated() {
     let folder = Folder::new("frontier");
     let conv =
