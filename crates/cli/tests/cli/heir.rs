@@ -34,8 +34,8 @@ fn a_program_of_heir_runs_and_has_two_sides() {
     assert!(opened.to_string().contains("largest_error_to_expected"), "{opened:#}");
     // Eight products of 1000 by 1000 exceed the last modulus: the plan says so before there are keys.
     folder.write("large.csv", &["1000"; 8].join(","));
-    let large = ["--data", "large.csv", "--data", "large.csv", "--largest", "1000"];
-    let large = [&["plan", "heir", "--program", &program()], &large[..]].concat();
+    let (program_file, data) = (program(), ["--data", "large.csv", "--data", "large.csv", "--largest", "1000"]);
+    let large = [&["plan", "heir", "--program", &program_file], &data[..]].concat();
     let text = String::from_utf8(folder.run(&large).stdout).unwrap();
     assert!(text.contains("WARNING") && text.contains("they wrap around the modulus"), "{text}");
     assert!(json(&folder, &large)["twin"]["warning"].as_str().unwrap().starts_with("results are up to 8.000e6"));
