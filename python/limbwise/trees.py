@@ -86,8 +86,12 @@ def _onnx_file(model: Any, features: int, home: Path) -> Path:
 
 
 def _below(thresholds: npt.NDArray[np.float64]) -> npt.NDArray[np.float32]:
-    """Return the largest floats of 32 bits that are not above thresholds of 64: rows of 32 bits compare the same."""
-    near = thresholds.astype(np.float32)
+    """Return the largest floats of 32 bits that are not above thresholds of 64: rows of 32 bits compare the same.
+
+    A threshold of infinity, which divides rows by whether a feature is missing, becomes one that no number exceeds.
+    """
+    most = np.finfo(np.float32).max
+    near = np.minimum(thresholds, most).astype(np.float32)
     return np.where(near.astype(np.float64) > thresholds, np.nextafter(near, np.float32(-np.inf)), near)
 
 

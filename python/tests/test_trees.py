@@ -81,6 +81,20 @@ def test_forests_of_scikit_learn(table):
 
 
 @pytest.mark.skipif(importlib.util.find_spec("sklearn") is None, reason="needs limbwise[nn]")
+def test_a_model_of_missing_values_answers_rows_without():
+    tree = pytest.importorskip("sklearn.tree")
+    pytest.importorskip("onnx")
+    # The first division is by whether the feature is missing: its threshold is infinite.
+    x = np.array([[np.nan], [np.nan], [np.nan], [1.0], [2.0], [3.0]])
+    model = tree.DecisionTreeClassifier(random_state=0).fit(x, [0, 0, 0, 1, 2, 2])
+    assert np.isinf(model.tree_.threshold).any()
+    rows = np.array([[0.5], [2.5]])
+    forest = lw.trees.compile(model, rows, preset=TINY)
+    assert forest.predict(rows).tolist() == model.predict(rows).tolist() == [1, 2]
+    with pytest.raises(ParamsError, match="NaN"):
+        forest.predict(x[:1])
+
+
 def test_models_that_are_not_fitted_or_of_other_rows_are_told(table):
     pytest.importorskip("onnx")
     from sklearn.tree import DecisionTreeClassifier

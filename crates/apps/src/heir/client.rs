@@ -59,6 +59,11 @@ impl HeirClient {
         Ok(Self { expected: Some((expected, tolerance)), ..self })
     }
 
+    /// What is wrong with the sizes of the twin's results.
+    pub(super) fn beyond(&self) -> Option<String> {
+        self.program.beyond(&plain::evaluate(self.program.source(), &self.inputs))
+    }
+
     /// Results as numbers, each in its order.
     fn arrays(&self, rows: &[Vec<Vec<f64>>]) -> Result<Vec<Vec<f64>>, HeirError> {
         rows.iter().enumerate().map(|(at, rows)| Ok(self.program.source().unpack(at, rows)?.1)).collect()

@@ -200,6 +200,7 @@ impl Workload for HeirArgs {
             None => (Heir::choose(source, self.largest).map_err(wrong)?, CHOSEN),
         };
         let client = self.data.client(&program, &[])?;
+        let program = program.told(client.beyond());
         Ok(Built {
             described: Described {
                 text: program.source().text.to_string(),

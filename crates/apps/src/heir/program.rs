@@ -38,6 +38,8 @@ pub struct Heir {
     encoder: Encoder,
     /// The largest relative difference of scales that the text takes as equal.
     apart: f64,
+    /// What is wrong with the results of numbers that are known before any key.
+    wrapped: Option<String>,
 }
 
 impl Heir {
@@ -78,8 +80,8 @@ impl Heir {
             return Err(HeirError::at(step.line, text));
         }
         let plan = boots.map(|_| BootstrapPlan { content: Content::Real, ..BootstrapPlan::fastest(header.slots) });
-        let mut program =
-            Self { params: params.clone(), source, slack, most, plan, encoder: Encoder::new(params), apart: 0.0 };
+        let (params, encoder) = (params.clone(), Encoder::new(params));
+        let mut program = Self { params, source, slack, most, plan, encoder, apart: 0.0, wrapped: None };
         program.apart = program.tried()?;
         Ok(program)
     }
@@ -168,6 +170,12 @@ impl Heir {
         let result = |&id: &u32| auto.settle(values[id as usize].as_ref().expect("results are kept"));
         let results = source.outcomes.iter().flat_map(|outcome| &outcome.ids).map(result).collect::<Result<_>>()?;
         Ok((results, lowering.apart))
+    }
+
+    /// The same with what [`Self::beyond`] says of its twin.
+    #[must_use]
+    pub(super) fn told(self, wrapped: Option<String>) -> Self {
+        Self { wrapped, ..self }
     }
 
     /// What is wrong with results of such sizes: beyond half of the modulus of their level they wrap around.
@@ -316,6 +324,7 @@ impl Program for Heir {
             "extra_levels": self.slack,
             "log2_scales_apart": (self.apart > 0.0).then(|| self.apart.log2()),
             "bootstrap_plan": self.plan,
+            "twin": self.wrapped.as_ref().map(|warning| json!({ "warning": warning })),
         }))
     }
 

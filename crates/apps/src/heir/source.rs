@@ -250,7 +250,12 @@ fn signature<'t>(
     let attributes = function.attribute("arg_attrs").map(braced).unwrap_or_default();
     let mut arguments = Vec::new();
     for (at, text) in types.into_iter().enumerate() {
-        let unread = || function.wrong(format!("argument {at} of type {text}, which is not read"));
+        let unread = || {
+            let is_key = module.aliases.get(text).is_some_and(|of| of.contains("lwe_secret_key"));
+            let why =
+                if is_key { "a secret key, as debug=true asks for: compile without it" } else { "which is not read" };
+            function.wrong(format!("argument {at} of type {text}, {why}"))
+        };
         let of_type = Type::parse(module, text).ok_or_else(unread)?;
         let count = of_type
             .count()

@@ -146,6 +146,17 @@ fn rings_and_scales_are_looked_at() {
     assert!(big.contains("logN = 64; wanted 1 to 17"), "{big}");
 }
 
+/// What `debug=true` makes of a program asks for the secret key.
+#[test]
+fn a_program_that_asks_for_the_key_is_refused() {
+    let debug = function("\"func.return\"(%x) : (!ct1) -> ()", "!ct1")
+        .replacen("^bb0(%x: !ct1)", "^bb0(%s: !skey, %x: !ct1)", 1)
+        .replacen("(!ct1) -> !ct1, sym_name", "(!skey, !ct1) -> !ct1, sym_name", 1)
+        .replacen("\n!pt", "\n!skey = !lwe.lwe_secret_key<key = #k>\n!pt", 1);
+    let said = source(&debug).unwrap_err().to_string();
+    assert!(said.contains("argument 0 of type !skey, a secret key, as debug=true asks for: compile without"), "{said}");
+}
+
 #[test]
 fn what_cannot_be_read_is_said_with_its_line() {
     let refused = |body: &str, wanted: &str| {

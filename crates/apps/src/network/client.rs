@@ -113,7 +113,25 @@ impl NetworkClient {
                 .then(|| [right(&|at| class(&twins[at].clear)), right(&|at| class(&twins[at].polynomial))]),
             warning: None,
         };
-        twin.judged()
+        twin.judged(self.outside(twins))
+    }
+
+    /// The layer that leaves its calibrated range most, with how far it fills it.
+    fn fullest(&self, twins: &[Twins]) -> (f64, &str) {
+        let worst = twins.iter().map(|twin| twin.fill).max_by(|a, b| a.0.total_cmp(&b.0)).unwrap_or_default();
+        (worst.0, &self.network.skeleton.values[worst.1].name)
+    }
+
+    /// A warning of samples that leave calibrated ranges.
+    fn outside(&self, twins: &[Twins]) -> Option<String> {
+        let outside = twins.iter().filter(|twin| twin.fill.0 > 1.0).count();
+        let (fill, layer) = self.fullest(twins);
+        (outside > 0).then(|| {
+            format!(
+                "{outside} of {} samples have values beyond the calibrated ranges, most in layer {layer}, whose range they fill {fill:.3} times: their results are not to be trusted, or refused at decryption; calibrate on more data or with a wider --margin",
+                twins.len()
+            )
+        })
     }
 
     /// The numbers of all outputs of each sample, from decrypted results.
@@ -157,18 +175,13 @@ impl Client for NetworkClient {
             |at: usize| twins[at].clear.clone(),
             |at: usize| twins[at].polynomial.clone(),
         );
-        let worst = twins.iter().map(|twin| twin.fill).max_by(|a, b| a.0.total_cmp(&b.0)).unwrap_or_default();
-        let layer = &self.network.skeleton.values[worst.1].name;
+        let (fill, layer) = self.fullest(&twins);
         let details = json!({
             "same_class_as_clear": count(&|at| class(&got[at]) == class(&twins[at].clear)),
             "polynomial_same_class_as_clear": count(&|at| class(&twins[at].polynomial) == class(&twins[at].clear)),
             "output_error": { "encrypted_to_clear": mean(&encrypted, &clear), "encrypted_to_polynomial": mean(&encrypted, &polynomial), "polynomial_to_clear": mean(&polynomial, &clear) },
-            "largest_value_over_range": worst.0,
+            "largest_value_over_range": fill,
             "fullest_layer": layer,
-        });
-        let outside = twins.iter().filter(|twin| twin.fill.0 > 1.0).count();
-        let warning = (outside > 0).then(|| {
-            format!("{outside} of {} samples have values beyond the calibrated ranges, most in layer {layer}: their results are not to be trusted; calibrate on more data or with a wider --margin", twins.len())
         });
         // As precision is predicted: in units of each output's range.
         let units = self.program.units_of_outputs();
@@ -185,7 +198,7 @@ impl Client for NetworkClient {
         Conclusion {
             found: SlotsFound { precision: Precision::of(&flat(&mut got.iter()), &expected), accuracy },
             details: fields(details),
-            warnings: warning.into_iter().chain(self.twin_of(&twins).warning).collect(),
+            warnings: self.twin_of(&twins).warning.into_iter().collect(),
         }
     }
 }

@@ -180,8 +180,12 @@ impl Planned {
         activation.evaluate(u) * activation.unit.half
     }
 
-    /// How far a value's numbers fill their unit: more than 1 is outside.
+    /// How far a value's numbers fill their unit: more than 1 is outside. What a function makes of an argument inside is so by
+    /// construction, but for the error of its polynomial.
     pub fn fill(&self, at: usize, numbers: &[f64]) -> f64 {
+        if matches!(self.made.steps[at], Step::Function(..)) {
+            return 0.0;
+        }
         let Unit { middle, half } = self.made.units[at];
         numbers.iter().map(|x| (x - middle).abs() / half).fold(0.0, f64::max)
     }

@@ -143,7 +143,8 @@ impl Inference {
         Ok(Fitted { units, activations })
     }
 
-    /// The unit of an input or a sum: around zero, unless a function of it has no value there.
+    /// The unit of an input or a sum: around zero, unless a function of it has no value there and numbers are not negative. A
+    /// variance of numbers that are all the same is zero.
     fn unit(&self, at: usize) -> Unit {
         let (range, margin) = (self.ranges[at], self.margin);
         let around = Unit { middle: 0.0, half: range.most() * margin };
@@ -153,7 +154,7 @@ impl Inference {
             }
             _ => false,
         };
-        if range.from > 0.0 && self.network.values[at..].iter().any(fails) {
+        if range.from >= 0.0 && self.network.values[at..].iter().any(fails) {
             let [from, to] = [range.from / margin, range.to * margin];
             return Unit { middle: from.midpoint(to), half: 0.5 * (to - from) };
         }
@@ -238,5 +239,37 @@ impl Outline {
     /// Ciphertexts of the largest value.
     pub(super) fn ciphertexts(&self) -> usize {
         self.layouts.iter().map(|layout| layout.count).max().unwrap_or(1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::network::function::{Expression, Joined, Named};
+
+    /// Numbers that are zero or more keep to that side where a function has no value on the other.
+    #[test]
+    fn a_variance_of_zero_has_an_inverse_root() {
+        let root = Expression::X.by(Joined::Add, 0.01).of(Named::Sqrt).of(Named::Reciprocal);
+        let value = |name: &str, operation| Value { name: name.into(), shape: vec![2], operation };
+        let values =
+            vec![value("variance", Operation::Input), value("root", Operation::Function { of: 0, expression: root })];
+        let of = |from| Inference {
+            network: Skeleton { values: values.clone(), weights: Vec::new(), outputs: vec![1] },
+            ranges: vec![Range::between(from, 0.2), Range::between(2.0, 10.0)],
+            margin: 1.5,
+            error: 0.02,
+            sign: None,
+            squarings: Squarings::default(),
+            samples: 1,
+            arrangement: Arrangement::default(),
+            strategy: Strategy::DoubleHoisted { babies: 0 },
+            plaintexts: PlaintextForm::OnTheFly,
+            bootstrapping: None,
+        };
+        let unit = of(0.0).fitted().unwrap().units[0];
+        assert!(unit.middle > 0.0 && (unit.middle - unit.half).abs() < 1e-15, "{unit:?}");
+        let text = of(-0.1).fitted().map(drop).unwrap_err().to_string();
+        assert!(text.contains("layer root") && text.contains("no finite value"), "{text}");
     }
 }

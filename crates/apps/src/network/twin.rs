@@ -17,7 +17,7 @@ pub struct Twin {
     pub largest_value_over_range: f64,
     /// Share of samples whose class is their label, of the network and of the twin.
     pub accuracy: Option<[f64; 2]>,
-    /// Of outputs that differ by more than [`WARNED`] of the largest.
+    /// Of values that leave their calibrated ranges, and of outputs that differ by more than [`WARNED`] of the largest.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub warning: Option<String>,
 }
@@ -28,9 +28,9 @@ pub const WARNED: f64 = 0.1;
 const ADVICE: &str = "take a smaller --error, or calibrate on more data or with a wider --margin";
 
 impl Twin {
-    /// With a warning where outputs differ by much.
+    /// With a warning where outputs differ by much, after the one of values outside their ranges.
     #[must_use]
-    pub(super) fn judged(self) -> Self {
+    pub(super) fn judged(self, outside: Option<String>) -> Self {
         let Self { largest_error, largest_output, .. } = self;
         let is_near = largest_error <= WARNED * largest_output;
         let text = || {
@@ -38,7 +38,8 @@ impl Twin {
                 "polynomials in the place of functions change outputs by up to {largest_error:.2e}, the largest output is {largest_output:.3}: {ADVICE}"
             )
         };
-        Self { warning: (!is_near).then(text), ..self }
+        let all: Vec<String> = outside.into_iter().chain((!is_near).then(text)).collect();
+        Self { warning: (!all.is_empty()).then(|| all.join("; ")), ..self }
     }
 
     /// # Errors
@@ -74,12 +75,14 @@ mod tests {
                 accuracy,
                 warning,
             };
-            twin.judged()
+            twin.judged(None)
         };
         let (near, far, wrong) = (twin(0.1), twin(0.5), twin(f64::INFINITY));
         assert!(near.warning.is_none() && near.check().is_ok());
         assert!(far.warning.as_ref().unwrap().contains("up to 5.00e-1") && far.check().is_ok());
         assert!(wrong.warning.is_some());
+        let both = twin(0.5).judged(Some("one sample is outside".into())).warning.unwrap();
+        assert!(both.starts_with("one sample is outside; polynomials"), "{both}");
         assert!(wrong.check().unwrap_err().to_string().contains("--inexact"));
         assert!(most([1.0, f64::NAN, 0.0].into_iter()).is_infinite());
     }

@@ -106,6 +106,21 @@ fn a_network_decrypts_to_its_polynomial_twin() {
     assert!(off < 0.05 && off > 1e-9, "{off}");
 }
 
+#[test]
+fn values_that_leave_their_ranges_are_told_before_any_key() {
+    let network = network();
+    let mut narrow = inference(&network, 0.02);
+    let relu = network.skeleton.values.iter().position(|value| value.name == "relu").unwrap();
+    let of = &mut narrow.ranges[network.skeleton.values[relu].operation.operands()[0]];
+    (of.from, of.to) = (0.1 * of.from, 0.1 * of.to);
+    let warning = sides(&leveled(15), narrow).1.twin().warning.unwrap();
+    assert!(
+        warning.starts_with("1 of 1 samples have values beyond the calibrated ranges, most in layer "),
+        "{warning}"
+    );
+    assert!(warning.contains("wider --margin"), "{warning}");
+}
+
 /// Most scores of attention lie where an exponential is flat, and few at the end of its range, where it is 20 times as steep:
 /// what is expected follows the ones that were measured.
 #[test]

@@ -150,9 +150,14 @@ fn twin(lines: &mut Lines, details: &Details) {
             format!("{classes}; outputs differ by {mean:.2e} on average, the largest output is {largest:.3}"),
         );
     }
-    if let Some(warning) = details.get("twin").and_then(|twin| twin.get("warning")).and_then(Value::as_str) {
+    if let Some(warning) = warning(details) {
         lines.add("WARNING", warning);
     }
+}
+
+/// What is wrong with the data, known before any key.
+pub(crate) fn warning(details: &Details) -> Option<&str> {
+    details.get("twin")?.get("warning")?.as_str()
 }
 
 /// Keys, noise and failures of TFHE.

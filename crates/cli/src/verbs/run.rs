@@ -135,13 +135,15 @@ impl Run {
         output.text(&text::plan::render(&plan))?;
         let mut progress = Progress::new(plan.seconds_predicted);
         let tell = &mut |event| progress.tell(event);
-        let mut report = match &mut journal {
-            None => run(dev, &sides, (&recording, &plan), &self.options(), &mut (), tell)?,
+        let report = match &mut journal {
+            None => run(dev, &sides, (&recording, &plan), &self.options(), &mut (), tell),
             Some(journal) => {
                 let report = run(dev, &sides, (&recording, &plan), &self.options(), journal, tell);
-                report.map_err(|e| journal.reason(e))?
+                report.map_err(|e| journal.reason(e))
             }
         };
+        // The likely cause, where only the plan knows it: values without a meaning are withheld.
+        let mut report = report.inspect_err(|_| text::plan::warning(&plan.details).into_iter().for_each(note))?;
         if let Some((journal, dir)) = journal.zip(self.checkpoint.as_deref()) {
             journal.clear()?;
             forget_seed(dir)?;

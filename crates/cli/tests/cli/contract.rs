@@ -272,8 +272,16 @@ fn shadow_mode_finds_workloads_right_and_names_what_is_not() {
     folder.write("long.toml", &long);
     let logreg = ["logreg", "--preset", "long.toml", "--degree", "3", "--iterations", "3", "--batch", "60"];
     let linear = ["linear", "--op", "matvec", "--rows", "16", "--cols", "16", "--preset", "tiny.toml"];
-    let runs: [(&[&str], &str); 3] =
-        [(&logreg, "iteration 2"), (&linear, "layer"), (&["bootstrap", "--preset", "boot.toml"], "")];
+    // Functions follow errors by themselves: none of their steps is found wrong.
+    let data = |name: &str| repository("crates/apps/tests/data").join(name).to_str().unwrap().to_owned();
+    let [model, x] = ["small.onnx", "small_x.npy"].map(data);
+    let network = ["network", "--model", &model, "--data", &x, "--error", "0.02"];
+    let runs: [(&[&str], &str); 4] = [
+        (&logreg, "iteration 2"),
+        (&linear, "layer"),
+        (&["bootstrap", "--preset", "boot.toml"], ""),
+        (&network, "layer 2/polynomial"),
+    ];
     for (workload, region) in runs {
         let run = valid(&folder, "run", &[&["run"], workload, &["--shadow", "--json"]].concat());
         let shadow = &run["shadow"];
@@ -288,6 +296,21 @@ fn shadow_mode_finds_workloads_right_and_names_what_is_not() {
         text.contains("the first wrong operation is linear_transform_rescaled in region layer: error 2^-"),
         "{text}"
     );
+}
+
+#[test]
+fn values_outside_their_ranges_are_named_where_results_are_withheld() {
+    let folder = Folder::new("outside");
+    let data = |name: &str| repository("crates/apps/tests/data").join(name).to_str().unwrap().to_owned();
+    let [model, x] = ["small.onnx", "small_x.npy"].map(data);
+    let network = ["network", "--model", &model, "--data", &x, "--error", "0.02", "--margin", "1"];
+    let plan = valid(&folder, "plan", &[&["plan"], &network[..], &["--json"]].concat());
+    let warning = plan["twin"]["warning"].as_str().unwrap();
+    assert!(warning.starts_with("1 of 1 samples have values beyond the calibrated ranges, most in layer square"));
+    let output = folder.run(&[&["run"], &network[..], &["--json"]].concat());
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{text}");
+    assert!(text.contains("the values are withheld") && text.contains(warning), "{text}");
 }
 
 #[test]

@@ -32,6 +32,14 @@ fn a_program_of_heir_runs_and_has_two_sides() {
     json(&folder, &["eval", "--server", "theirs", "--in", "in", "--out", "results"]);
     let opened = json(&folder, &["decrypt", "--client", "mine", "--in", "results", "--out", "z.npy", "--compare"]);
     assert!(opened.to_string().contains("largest_error_to_expected"), "{opened:#}");
+    // Eight products of 1000 by 1000 exceed the last modulus: the plan says so before there are keys.
+    folder.write("large.csv", &["1000"; 8].join(","));
+    let (program_file, data) = (program(), ["--data", "large.csv", "--data", "large.csv", "--largest", "1000"]);
+    let large = [&["plan", "heir", "--program", &program_file], &data[..]].concat();
+    let text = String::from_utf8(folder.run(&large).stdout).unwrap();
+    assert!(text.contains("WARNING") && text.contains("they wrap around the modulus"), "{text}");
+    assert!(json(&folder, &large)["twin"]["warning"].as_str().unwrap().starts_with("results are up to 8.000e6"));
+    assert!(plan["twin"].is_null(), "{plan:#}");
     // What is wrong is said with its line.
     let text = fs::read_to_string(program()).unwrap();
     folder.write("bad.mlir", &text.replacen("\"ckks.mul\"", "\"ckks.power\"", 1));

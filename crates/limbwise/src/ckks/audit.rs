@@ -7,7 +7,7 @@
 
 use super::{
     ciphertext::Ciphertext,
-    decrypt::{Probe, most_error},
+    decrypt::{MOST_SHARE, Probe, most_error},
     precision::Precision,
     watch::{Done, Watch},
 };
@@ -147,8 +147,10 @@ impl<'a, D: HostRead> Audit<'a, D> {
     /// Judges a result of this precision: the fault, if any, with the value found and the value allowed.
     fn judge(&self, result: &Ciphertext<D>, largest: f64, precision: Precision) -> Option<(Wrong, f64, f64)> {
         let (error, expected) = ((-precision.min).exp2(), most_error(&result.estimate));
+        // Errors that the program follows by itself are unknown until it tells them; a fault spoils all of a value.
+        let left_out = if result.estimate.leaves_errors_out() { MOST_SHARE * result.estimate.peak } else { 0.0 };
         let bound = match self.bound {
-            ShadowBound::Predicted => expected + CLEAR_ERROR * largest,
+            ShadowBound::Predicted => expected.max(left_out) + CLEAR_ERROR * largest,
             ShadowBound::Bits(bits) => (-bits).exp2(),
         };
         let most = result.estimate.peak * (1.0 + 1e-9) + expected + CLEAR_ERROR;

@@ -95,7 +95,7 @@ fn slots<D: HostRead>(
 /// while wrong results are off by thousands.
 const MOST_DEVIATIONS: f64 = 64.0;
 /// Share of the largest value that an error may have at most, if it is not that much by its deviations.
-const MOST_SHARE: f64 = 1.0 / 16.0;
+pub(super) const MOST_SHARE: f64 = 1.0 / 16.0;
 
 /// The largest error that any slot may have. What a product does to an error is as large as the value beside it: where a few
 /// slots hold all that is there, theirs is larger than the mean over all slots by as much as their values are.

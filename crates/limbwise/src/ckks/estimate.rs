@@ -134,6 +134,8 @@ pub struct Estimate {
     sources: [Source; FOLLOWED],
     folded: Folded,
     measured: Measured,
+    /// Whether errors are left out, which the program follows by itself.
+    errors_left_out: bool,
 }
 
 /// Slots of the largest ring.
@@ -154,6 +156,7 @@ impl Estimate {
             sources: [Source::default(); FOLLOWED],
             folded: Folded::default(),
             measured: Measured::Nothing,
+            errors_left_out: false,
         }
     }
 
@@ -236,7 +239,20 @@ impl Estimate {
     #[must_use]
     pub fn with_error_known(self, deviation: f64) -> Self {
         let (sources, folded) = ([Source::default(); FOLLOWED], Folded::default());
-        Self { independent: deviation, sources, folded, ..self }.with_measured_errors()
+        Self { independent: deviation, sources, folded, errors_left_out: false, ..self }.with_measured_errors()
+    }
+
+    /// Without its errors, so that a program that follows them by itself sees which error operations add. The program tells
+    /// all of them at the end, by [`Self::with_error_known`].
+    #[must_use]
+    pub fn without_errors(self) -> Self {
+        Self { errors_left_out: true, ..self.with_error_known(0.0) }
+    }
+
+    /// Whether [`Self::without_errors`] left some out that were not told since.
+    #[must_use]
+    pub fn leaves_errors_out(self) -> bool {
+        self.errors_left_out
     }
 
     /// The estimate of a message of `from` slots that is read with `to`.
@@ -273,7 +289,14 @@ impl Estimate {
     pub fn or_worse(self, other: Self) -> Self {
         let worse = if self.error() < other.error() { other } else { self };
         let (magnitude, peak) = (self.magnitude.max(other.magnitude), self.peak.max(other.peak));
-        Self { magnitude, peak, real: self.real && other.real, measured: self.measured.max(other.measured), ..worse }
+        Self {
+            magnitude,
+            peak,
+            real: self.real && other.real,
+            measured: self.measured.max(other.measured),
+            errors_left_out: self.errors_left_out || other.errors_left_out,
+            ..worse
+        }
     }
 
     /// Standard deviation of the error of a real or imaginary part.
@@ -328,6 +351,7 @@ impl Estimate {
             folded: self.folded.times(left.abs()).with(other.folded.times(right.abs())),
             real: self.real && other.real,
             measured: self.measured.max(other.measured),
+            errors_left_out: self.errors_left_out || other.errors_left_out,
             ..self
         }
     }
@@ -362,14 +386,19 @@ impl Estimate {
         let error = self.error() * norms.squared;
         let spread = norms.squared * (columns as f64).sqrt() * self.magnitude;
         let magnitude = spread.min(norms.absolute * self.peak);
-        Self { magnitude, peak: self.peak * norms.absolute, ..self.with_error_known(error) }
+        Self { magnitude, peak: self.peak * norms.absolute, ..self.with_error_in_place(error) }
     }
 
     /// The estimate of a sum of as many values of this estimate. Their errors are independent; sizes add up at most.
     #[must_use]
     pub fn summed(self, count: usize) -> Self {
         let (error, count) = (self.error() * (count as f64).sqrt(), count as f64);
-        Self { magnitude: count * self.magnitude, peak: count * self.peak, ..self.with_error_known(error) }
+        Self { magnitude: count * self.magnitude, peak: count * self.peak, ..self.with_error_in_place(error) }
+    }
+
+    /// [`Self::with_error_known`] by a rule of sums: what is left out stays so.
+    fn with_error_in_place(self, deviation: f64) -> Self {
+        Self { errors_left_out: self.errors_left_out, ..self.with_error_known(deviation) }
     }
 
     /// The estimate of a square: every error multiplies itself.
@@ -454,8 +483,9 @@ impl Written {
         let placed = self.folded.is_none() || folded.slots.is_power_of_two() && folded.slots <= MOST_SLOTS;
         let fits = placed && folded.deviation >= 0.0 && sources.iter().all(|s| s.deviation >= 0.0);
         let (magnitude, peak) = (number(self.magnitude)?, number(self.peak)?);
-        let (real, independent, measured) = (self.real, number(self.independent)?, Measured::Nothing);
-        fits.then_some(Estimate { magnitude, peak, real, independent, sources, folded, measured })
+        let independent = number(self.independent)?;
+        let read = Estimate { magnitude, peak, real: self.real, independent, sources, folded, ..Estimate::exact(0.0) };
+        fits.then_some(read)
     }
 }
 

@@ -5,6 +5,7 @@ use limbwise::{
     Result,
     ckks::{
         Audit, Auto, Ciphertext, Evaluator, Packing, Probe, Shadow, ShadowBound, ShadowReport, audit::Wrong, encrypt,
+        functions::Smooth,
     },
     rlwe::{EvaluationKey, KeyName, KeyStore},
 };
@@ -92,8 +93,38 @@ fn what_is_right_is_found_right_region_by_region() {
     assert_eq!((strict.op, strict.after, strict.wrong), ("square", 0, Wrong::Error));
 }
 
+#[test]
+fn errors_that_a_function_follows_by_itself_are_none_of_its_steps() {
+    let s = Session::new(&small(6), &[1, 2]);
+    let smooth = Smooth::exp([-1.0, 1.0], 1e-4).unwrap();
+    let ready = |x: &Ciphertext<Dev>, _: usize| Ok(x.clone());
+    let report = audited(&s, &s.keys, ShadowBound::default(), |auto, a| {
+        auto.square(&auto.settle(&auto.weighted_sum(&[(0.25, &smooth.apply(auto, a, &ready)?)])?)?)
+    });
+    assert_eq!(report.first, None);
+    assert!(report.operations > 5, "{report:?}");
+    // A fault in such a step is found all the same.
+    let first = audited(&s, &WrongFactor(&s), ShadowBound::default(), |auto, a| smooth.apply(auto, a, &ready)).first;
+    let first = first.unwrap();
+    assert_eq!((first.region.as_str(), first.wrong), ("exp/chebyshev 7", Wrong::Error), "{first}");
+}
+
 /// Gives another rotation's key for a rotation.
 struct WrongKey<'a>(&'a Session);
+
+/// Gives a rotation's key for relinearization.
+struct WrongFactor<'a>(&'a Session);
+
+impl KeyStore<Dev> for WrongFactor<'_> {
+    fn check(&self, op: &'static str, name: KeyName, level: usize) -> Result<()> {
+        self.0.keys.check(op, name, level)
+    }
+
+    fn key(&self, op: &'static str, name: KeyName, level: usize) -> Result<EvaluationKey<Dev>> {
+        let rotation = KeyName::Galois(GaloisElement::rotation(1, 11));
+        self.0.keys.key(op, if matches!(name, KeyName::Galois(_)) { name } else { rotation }, level)
+    }
+}
 
 impl KeyStore<Dev> for WrongKey<'_> {
     fn check(&self, op: &'static str, name: KeyName, level: usize) -> Result<()> {

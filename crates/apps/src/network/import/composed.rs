@@ -331,9 +331,10 @@ pub(super) fn topmost(b: &mut Builder, attributes: Attributes<'_>, inputs: &[Opt
     }
     match integers(inputs, 1)?.as_deref() {
         Some([1]) => {}
-        other => {
-            return refuse(format!("the {other:?} topmost of encrypted numbers"), format!("one of them, or {client}"));
+        Some([count]) => {
+            return refuse(format!("the {count} topmost of encrypted numbers"), format!("one of them, or {client}"));
         }
+        _ => return refuse("a count of topmost numbers that is no constant", format!("1, or {client}")),
     }
     let at = axis(attributes.int("axis", -1), x.shape.len())?;
     if attributes.int("largest", 1) != 0 {

@@ -95,6 +95,27 @@ fn chains_of_linear_operators_are_one_value() {
 }
 
 #[test]
+fn windows_of_convolutions_lie_in_padding_alone_where_it_is_wide() {
+    let conv = |pads: &[i64], sides: [i64; 2]| {
+        let result = Writer::new(&[1, 1, 1, 3])
+            .floats("w", &[1, 1, 1, 1], &[2.0])
+            .floats("b", &[1], &[0.5])
+            .whole("flat", &[1, sides[0] * sides[1]])
+            .node("Conv", &["x", "w", "b"], "c", vec![ints("pads", pads)])
+            .node("Reshape", &["c", "flat"], "y", vec![])
+            .read();
+        outputs(&result.unwrap(), &[1., 2., 3.])
+    };
+    assert!(close(&conv(&[0, 0, 0, 2], [1, 5]), &[2.5, 4.5, 6.5, 0.5, 0.5]));
+    assert!(close(&conv(&[0, 2, 0, 0], [1, 5]), &[0.5, 0.5, 2.5, 4.5, 6.5]));
+    assert!(close(&conv(&[0, 0, 2, 0], [3, 3])[3..], &[0.5; 6]));
+    // A pool whose size is rounded up has no window of padding alone.
+    let sizes = [ints("kernel_shape", &[1, 1]), ints("strides", &[1, 2]), int("ceil_mode", 1)].to_vec();
+    let pool = Writer::new(&[1, 1, 1, 4]).node("AveragePool", &["x"], "y", sizes).read().unwrap();
+    assert!(close(&outputs(&pool, &[1., 2., 3., 4.]), &[1., 3.]));
+}
+
+#[test]
 fn functions_of_one_tensor_are_one_expression() {
     let gelu = Writer::new(&[1, 3])
         .floats("root", &[], &[std::f32::consts::SQRT_2])

@@ -84,8 +84,8 @@ impl Slide {
             return refuse("a kernel larger than its image", "a smaller one, or more padding");
         };
         let mut result = if ceil { room.div_ceil(stride) } else { room / stride } + 1;
-        // A window that would begin behind the image is left out.
-        if (result - 1) * stride >= image + before {
+        // A window that was rounded up to, and would begin behind the image, is left out.
+        if ceil && (result - 1) * stride >= image + before {
             result -= 1;
         }
         (self.pads[0][at], self.pads[1][at]) = (before, after);

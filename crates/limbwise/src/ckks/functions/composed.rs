@@ -80,12 +80,12 @@ pub(super) fn exact<D: Device>(x: &Ciphertext<D>) -> Ciphertext<D> {
 
 /// The same for a value of this size.
 fn sized<D: Device>(x: &Ciphertext<D>, size: f64) -> Ciphertext<D> {
-    Ciphertext { estimate: x.estimate.as_exact(size), ..x.clone() }
+    Ciphertext { estimate: x.estimate.as_exact(size).without_errors(), ..x.clone() }
 }
 
 /// A value of its size without error, to see which error an operation makes by itself.
 pub(super) fn noiseless<D: Device>(x: &Ciphertext<D>) -> Ciphertext<D> {
-    Ciphertext { estimate: x.estimate.with_error_known(0.0), ..x.clone() }
+    Ciphertext { estimate: x.estimate.without_errors(), ..x.clone() }
 }
 
 /// Deviation of the error that came to a value on its way from one estimate to another.

@@ -51,10 +51,7 @@ impl Window {
         let bounded = kernel.iter().chain(strides).chain(dilations).chain(pads).all(|&n| n < 1 << 16)
             && image.iter().chain(channels).chain(result).all(|&n| n < 1 << 25);
         let shared = *groups > 0 && channels.iter().all(|c| c.is_multiple_of(*groups));
-        // Every window begins in the image or its padding, which is no longer than a filter.
-        let inside =
-            (0..2).all(|at| (result[at] - 1).checked_mul(strides[at]).is_some_and(|x| x < image[at] + pads[at]));
-        (positive && bounded && shared && inside).then_some(())?;
+        (positive && bounded && shared).then_some(())?;
         let size = |channels: usize, [rows, columns]: [usize; 2]| channels.checked_mul(rows)?.checked_mul(columns);
         Some([size(channels[0], *image)?, size(channels[1], *result)?])
     }
@@ -266,6 +263,8 @@ mod tests {
             // Pads as long as the kernel, places that read nothing, and one row.
             ([1, 1], 1, [1, 4], [1, 3], [1, 3], [0, 3], [1, 2], [1, 3]),
             ([2, 2], 2, [4, 4], [2, 2], [3, 3], [0, 1], [1, 1], [2, 2]),
+            // Padding longer than the kernel, before and after: whole rows and columns read nothing.
+            ([2, 4], 1, [3, 2], [1, 2], [1, 2], [2, 3], [1, 1], [7, 5]),
         ];
         for (channels, groups, image, kernel, strides, pads, dilations, result) in windows {
             let window = Window { channels, groups, image, kernel, strides, pads, dilations, result };
@@ -286,6 +285,10 @@ mod tests {
                 });
             }
             assert_eq!(by_row, by_tap, "{window:?}");
+            let x: Vec<f64> = (0..window.sizes().unwrap()[0]).map(|i| i as f64).collect();
+            let mut wanted = vec![0.0; outputs];
+            by_row.iter().for_each(|(&(element, out), weight)| wanted[out] += weight * x[element]);
+            assert_eq!(window.apply(&weights, &x), wanted, "{window:?}");
         }
     }
 }
