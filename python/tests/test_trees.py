@@ -95,6 +95,7 @@ def test_a_model_of_missing_values_answers_rows_without():
         forest.predict(x[:1])
 
 
+@pytest.mark.skipif(importlib.util.find_spec("sklearn") is None, reason="needs limbwise[nn]")
 def test_models_that_are_not_fitted_or_of_other_rows_are_told(table):
     pytest.importorskip("onnx")
     from sklearn.tree import DecisionTreeClassifier

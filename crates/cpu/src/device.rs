@@ -7,7 +7,7 @@ use crate::{
     lwe::{self, CpuLwe},
     open::{CpuBuilder, OpenError},
     pool::{Pool, PoolCounters, Row},
-    regions::Regions,
+    regions::{RegionTimes, Regions},
     ring::RingTables,
     threads::{Threads, Wake},
 };
@@ -100,6 +100,17 @@ impl Cpu {
     /// Starts tracking open regions, so that [`Device::regions`] reports them.
     pub fn keep_regions(&self) {
         self.regions.keep();
+    }
+
+    /// Starts timing regions, those of composites included ([`Self::region_times`]).
+    pub fn time_regions(&self) {
+        self.regions.time();
+    }
+
+    /// The times of regions that were entered and left since [`Self::time_regions`].
+    #[must_use]
+    pub fn region_times(&self) -> RegionTimes {
+        self.regions.times()
     }
 
     /// Memory use of all polynomials on this device.
@@ -471,22 +482,27 @@ impl Device for Cpu {
     }
 
     fn mod_up(&self, c: &CpuPoly, digits: &[Basis], full: Basis) -> Vec<CpuPoly> {
+        let _region = self.region(Region::ModUp, 0);
         self.fused_mod_up(c, digits, full)
     }
 
     fn gadget_product(&self, digits: &[CpuPoly], key: &GadgetKey<CpuPoly>) -> [CpuPoly; 2] {
+        let _region = self.region(Region::GadgetProduct, 0);
         self.fused_gadget_product(digits, key)
     }
 
     fn mod_down(&self, a: &CpuPoly, to: Basis) -> CpuPoly {
+        let _region = self.region(Region::ModDown, 0);
         self.fused_mod_down(a, to)
     }
 
     fn rescale(&self, a: &CpuPoly, to: Basis) -> CpuPoly {
+        let _region = self.region(Region::Rescale, 0);
         self.fused_rescale(a, to)
     }
 
     fn key_switch(&self, c: &CpuPoly, key: &GadgetKey<CpuPoly>) -> [CpuPoly; 2] {
+        let _region = self.region(Region::KeySwitch, 0);
         self.fused_key_switch(c, key, [None; 2], c.shape.basis)
     }
 
@@ -497,10 +513,12 @@ impl Device for Cpu {
         onto: [Option<&CpuPoly>; 2],
         to: Basis,
     ) -> [CpuPoly; 2] {
+        let _region = self.region(Region::KeySwitchOnto, 0);
         self.fused_key_switch(c, key, onto, to)
     }
 
     fn key_switch_undivided(&self, c: &CpuPoly, key: &GadgetKey<CpuPoly>, onto: [Option<&CpuPoly>; 2]) -> [CpuPoly; 2] {
+        let _region = self.region(Region::KeySwitchUndivided, 0);
         self.fused_key_switch_undivided(c, key, onto)
     }
 
@@ -515,22 +533,27 @@ impl Device for Cpu {
         if !sums_in_parts(&RotatedSums::new(&c.shape, rotations, sums)) {
             return composites::rotated_sums(self, c, onto, rotations, more, sums);
         }
+        let _region = self.region(Region::RotatedSums, 0);
         self.fused_rotated_sums(c, onto, rotations, more, sums)
     }
 
     fn extend_limb(&self, a: &CpuPoly, to: Basis) -> CpuPoly {
+        let _region = self.region(Region::ExtendLimb, 0);
         self.fused_extend_limb(a, to)
     }
 
     fn weighted_sums(&self, x: &[CpuPoly], sums: &[Terms<'_, CpuPoly>]) -> Vec<CpuPoly> {
+        let _region = self.region(Region::WeightedSums, 0);
         self.fused_weighted_sums(x, sums)
     }
 
     fn matrix_product(&self, x: &CpuPoly, matrix: &IntegerMatrix) -> CpuPoly {
+        let _region = self.region(Region::MatrixProduct, 0);
         self.fused_matrix_product(x, matrix)
     }
 
     fn blind_rotate(&self, test: &CpuPoly, exponents: &CpuLwe, key: &Ggsw<CpuPoly>) -> Vec<CpuPoly> {
+        let _region = self.region(Region::BlindRotate, 0);
         self.fused_blind_rotate(test, exponents, key)
     }
 
@@ -542,10 +565,12 @@ impl Device for Cpu {
         terms: &[&CpuPoly],
         constants: &[Vec<u64>],
     ) -> Vec<CpuPoly> {
+        let _region = self.region(Region::Tensor, 0);
         self.fused_tensor(x, y, doublings, terms, constants)
     }
 
     fn linear_combination(&self, x: &[&CpuPoly], constants: &[Vec<u64>]) -> CpuPoly {
+        let _region = self.region(Region::LinearCombination, 0);
         assert!(!x.is_empty() && x.len() == constants.len(), "constants for each term, at least one");
         let batch = x.iter().map(|x| x.shape.batch).max().unwrap_or(1);
         let tables = self.tables(&x[0].shape.ring);

@@ -28,3 +28,4 @@ pub use kernels::{Isa, IsaError};
 pub use lwe::CpuLwe;
 pub use open::{CpuBuilder, OpenError};
 pub use pool::PoolCounters;
+pub use regions::RegionTimes;

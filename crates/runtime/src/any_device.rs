@@ -5,7 +5,7 @@
 mod ops;
 
 use crate::host::Host;
-use limbwise_cpu::Cpu;
+use limbwise_cpu::{Cpu, RegionTimes};
 use limbwise_device::{
     Device, Fault, GadgetKey, Ggsw, Handle, LweHandle, LweShape, LweSwitchKey, Ring, Rotation, Shape, SharedFootprint,
     Terms, Weight,
@@ -258,6 +258,26 @@ impl AnyDevice {
     pub fn keep_regions(&self) {
         if let Some(cpu) = self.host_cpu() {
             cpu.keep_regions();
+        }
+    }
+
+    /// Whether it has times of regions: one whose programs the CPU runs alone.
+    pub fn has_region_times(&self) -> bool {
+        matches!(self, Self::Cpu(_))
+    }
+
+    /// Times the regions that programs enter from now on, if the device can.
+    pub fn time_regions(&self) {
+        if let Self::Cpu(cpu) = self {
+            cpu.time_regions();
+        }
+    }
+
+    /// The times of those that have ended since; none if the device has no times.
+    pub fn region_times(&self) -> RegionTimes {
+        match self {
+            Self::Cpu(cpu) => cpu.region_times(),
+            _ => RegionTimes::default(),
         }
     }
 

@@ -44,6 +44,7 @@ pub mod parts;
 pub mod places;
 pub mod plan;
 pub mod prepared;
+mod profile;
 pub mod record;
 pub mod reproduce;
 #[cfg(feature = "client")]
@@ -69,8 +70,9 @@ pub use error::{Error, Result};
 pub use eval::{EvalReport, Job, Limits, evaluate_files, evaluate_held, evaluate_parts};
 pub use host::{Host, minor_faults, open, open_cpu};
 pub use plan::{Plan, plan};
+#[cfg(feature = "client")]
+pub use profile::RegionSeconds;
 pub use record::{Recording, record};
 pub use reproduce::Reproduction;
-#[cfg(feature = "client")]
 pub use run::{RunOptions, RunReport, run};
 pub use server::Server;

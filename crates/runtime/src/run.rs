@@ -9,6 +9,7 @@ use crate::{
     keys::{Ask, InMemory, OnDisk, Traffic},
     offload::{Division, arrange, sentences},
     plan::{KeyReads, Plan},
+    profile::{RegionSeconds, profile},
     record::Recording,
     scheme::{Piped, Ran, SchemeRun},
     session::{Of, Reader, Sides, session},
@@ -20,6 +21,7 @@ use limbwise::{
     scheme::{ClientScheme, Scheme},
 };
 use limbwise_apps::{Client, Details, Journal, Observer, Program, program::Results};
+use limbwise_machines::Spec;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::path::PathBuf;
@@ -62,6 +64,9 @@ pub struct RunReport {
     /// by one, and in shadow mode, which computes everything a second time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seconds_interval: Option<[f64; 2]>,
+    /// Where the evaluation's time went, region by region; absent if nobody asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub profile: Option<Vec<RegionSeconds>>,
     /// How the program was divided; absent on one device.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub offload: Option<Division>,
@@ -88,13 +93,15 @@ pub struct RunOptions {
     pub key_dir: PathBuf,
     /// Shadow mode: every result is compared with its clear twin, against this bound. Its memory and time are not planned.
     pub shadow: Option<ShadowBound>,
+    /// Times the regions of the evaluation, beside those of this model of the host. Only the CPU has times of regions.
+    pub profile: Option<Spec>,
     /// Asked now and then whether to go on, while keys are made and used in memory; an error ends the run.
     pub ask: Option<Ask>,
 }
 
 impl Default for RunOptions {
     fn default() -> Self {
-        Self { key_dir: std::env::temp_dir(), shadow: None, ask: None }
+        Self { key_dir: std::env::temp_dir(), shadow: None, profile: None, ask: None }
     }
 }
 
@@ -162,6 +169,9 @@ pub fn run<P: Program<Scheme: Piped>, C: Client<Scheme = P::Scheme>>(
     reserve::<P::Scheme>(dev, program.params(), plan.peak_memory_bytes.predicted, recording)?;
     let division = arrange(dev, &recording.graph)?;
     let watch: (&mut dyn Observer, &mut dyn Journal<AnyDevice, P::Scheme>) = (&mut clock, journal);
+    if options.profile.is_some() {
+        dev.time_regions();
+    }
     let (read, shadow) = match options.shadow {
         None => (evaluated((dev, sides), recording, options, watch, &())?, None),
         Some(bound) => {
@@ -180,6 +190,7 @@ pub fn run<P: Program<Scheme: Piped>, C: Client<Scheme = P::Scheme>>(
     let mut warnings = conclusion.warnings;
     warnings.extend(sentences(dev, division.as_ref()));
     let seconds = evaluation_seconds(&steps);
+    let profile = options.profile.as_ref().map(|host| profile(&recording.graph, &dev.region_times(), seconds, host));
     let (planned, found) = (&plan.scheme, &conclusion.found);
     let ran = Ran { planned, found, reading: &reading, results: &estimates, seconds, shadow };
     Ok(RunReport {
@@ -197,6 +208,7 @@ pub fn run<P: Program<Scheme: Piped>, C: Client<Scheme = P::Scheme>>(
         minor_faults,
         seconds_predicted: division.as_ref().map_or(plan.seconds_predicted, Division::seconds),
         seconds_interval: (division.is_none() && options.shadow.is_none()).then_some(plan.seconds_interval),
+        profile: profile.transpose()?,
         offload: division,
         details,
         warnings,

@@ -118,7 +118,7 @@ impl<D: Device> Course<'_, '_, D> {
         let slots = self.program.options.bootstrapping.map_or(own, |plan| plan.slots);
         let fresh = |x: &Ciphertext<D>| {
             let x = auto.bootstrap(&x.clone().with_slots(slots))?.bounded_by(1.0);
-            Ok(self.usual(&auto.scale_to(&x.with_slots(own), 1.0, levels.read)?, at))
+            Ok(self.usual(&auto.scale_to(&x.narrowed(own), 1.0, levels.read)?, at))
         };
         values.iter().map(fresh).collect()
     }

@@ -7,7 +7,7 @@ use limbwise_apps::{
     family::{AnswerTable, Cell, Checked},
 };
 use limbwise_runtime::{
-    RunReport,
+    RegionSeconds, RunReport,
     clock::Step,
     keys::Traffic,
     scheme::{BridgedRun, IntegersRun, MessagesRun, SchemeRun, SlotsRun},
@@ -57,6 +57,7 @@ pub(crate) fn render(report: &RunReport) -> String {
         }
     }
     text += &line("steps", &steps(&report.steps));
+    text += &report.profile.as_deref().map_or_else(String::new, profile_lines);
     for warning in &report.warnings {
         text += &line("WARNING", warning);
     }
@@ -225,6 +226,22 @@ fn steps(steps: &[Step]) -> String {
 }
 
 const MOST_REGIONS: usize = 24;
+
+/// The regions that took longest, measured beside predicted.
+fn profile_lines(profile: &[RegionSeconds]) -> String {
+    let mut text = line("profile", "  measured   predicted  region, inner ones included");
+    let mut longest: Vec<&RegionSeconds> = profile.iter().collect();
+    longest.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
+    for RegionSeconds { path, entered, seconds, seconds_predicted } in longest.iter().take(MOST_REGIONS) {
+        let predicted = seconds_predicted.map_or_else(|| "-".into(), units::seconds);
+        let times = if *entered > 1 { format!(" ({entered} times)") } else { String::new() };
+        text += &line("", &format!("{:>10}  {predicted:>10}  {path}{times}", units::seconds(*seconds)));
+    }
+    if longest.len() > MOST_REGIONS {
+        text += &line("", &format!("and {} shorter regions (all with --json)", longest.len() - MOST_REGIONS));
+    }
+    text
+}
 
 /// What shadow mode found, the worst regions of many.
 fn shadow_lines(shadow: &ShadowReport) -> String {

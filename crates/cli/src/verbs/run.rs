@@ -17,7 +17,7 @@ use limbwise_apps::{AnyPrepared, Client as _, Prepared, Program as _, on_scheme}
 use limbwise_machines::{Spec, time};
 use limbwise_math::finite;
 use limbwise_runtime::{
-    AnyDevice, RunOptions, RunReport,
+    AnyDevice, Calibration, RunOptions, RunReport,
     calibrate::{contradicted, degrees},
     client_side::without_nulls,
     journal::{Checkpoint, CheckpointDir},
@@ -41,6 +41,7 @@ use std::path::PathBuf;
 ///   limbwise run tpch-q6 --checkpoint state                   query an encrypted table; resumes after a kill
 ///   limbwise run tpch-q6 --rows 4096 --on ray                 in parts on a Ray cluster, or the cores of this computer
 ///   limbwise run logreg --shadow                              name the first operation that goes wrong
+///   limbwise run bootstrap --profile                          see where its seconds go
 ///
 /// What the numbers mean:
 ///   accuracy       share of test rows that the decrypted scores classify correctly; clear: the twin with the same
@@ -48,6 +49,7 @@ use std::path::PathBuf;
 ///   precision      -log2 of the mean and of the largest absolute error against the clear twin
 ///   seconds        of the evaluation; key generation, encoding, encryption and decryption are separate steps
 ///   peak memory    VmHWM of this process; predicted before anything is allocated
+///   profile        with --profile: seconds measured and predicted of the regions that take longest, inner ones included
 ///   shadow         with --shadow: the worst precision of any result, by region; slow, and not part of the plan
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
@@ -75,6 +77,10 @@ pub(crate) struct Run {
     #[arg(long, value_name = "BITS", value_parser = bits, global = true, help_heading = "Shadow mode")]
     shadow_bound: Option<f64>,
 
+    /// Time every region of the evaluation, and show the longest beside what was predicted of them (CPU only)
+    #[arg(long, global = true)]
+    profile: bool,
+
     #[command(flatten)]
     cluster: ClusterArgs,
 
@@ -101,8 +107,8 @@ impl Run {
     }
 
     fn in_parts(&self, dev: &AnyDevice, address: Option<&str>, output: &Output) -> anyhow::Result<()> {
-        if self.options().shadow.is_some() || self.seed.is_given() {
-            let text = "--on ray: parts are two sides by files, with randomness of the system and no shadows; leave out --seed, --shadow and --shadow-bound";
+        if self.shadow().is_some() || self.seed.is_given() || self.profile {
+            let text = "--on ray: parts are two sides by files, with randomness of the system, no shadows and no profile; leave out --seed, --shadow, --shadow-bound and --profile";
             return Err(Mistake(text.into()).into());
         }
         let (workload, args, memory) = (&self.workload, &self.cluster, self.memory.most);
@@ -110,8 +116,21 @@ impl Run {
     }
 
     fn run<S: Whole>(&self, dev: &AnyDevice, built: &Prepared<S>, output: &Output) -> anyhow::Result<()> {
-        if self.options().shadow.is_some() && !S::HAS_SHADOWS {
+        if self.shadow().is_some() && !S::HAS_SHADOWS {
             return Err(Mistake(NO_SHADOW.into()).into());
+        }
+        if self.profile && self.shadow().is_some() {
+            return Err(Mistake(
+                "--profile: the times of shadow mode are of everything twice; leave out one of the two".into(),
+            )
+            .into());
+        }
+        if self.profile && !dev.has_region_times() {
+            let text = format!(
+                "--profile: only programs that the CPU runs alone have times of regions, and this one runs on {}; leave out --profile or --device",
+                dev.kind()
+            );
+            return Err(Mistake(text).into());
         }
         let client = built.client().map_err(refused)?;
         let calibration = calibrated_with_disk(dev, built, &self.memory.key_dir())?;
@@ -133,12 +152,13 @@ impl Run {
             }
         };
         output.text(&text::plan::render(&plan))?;
+        let options = self.options(&calibration)?;
         let mut progress = Progress::new(plan.seconds_predicted);
         let tell = &mut |event| progress.tell(event);
         let report = match &mut journal {
-            None => run(dev, &sides, (&recording, &plan), &self.options(), &mut (), tell),
+            None => run(dev, &sides, (&recording, &plan), &options, &mut (), tell),
             Some(journal) => {
-                let report = run(dev, &sides, (&recording, &plan), &self.options(), journal, tell);
+                let report = run(dev, &sides, (&recording, &plan), &options, journal, tell);
                 report.map_err(|e| journal.reason(e))
             }
         };
@@ -167,10 +187,14 @@ impl Run {
         verdict(&report)
     }
 
-    fn options(&self) -> RunOptions {
+    fn shadow(&self) -> Option<ShadowBound> {
         let predicted = self.shadow.then_some(ShadowBound::Predicted);
-        let shadow = self.shadow_bound.map(ShadowBound::Bits).or(predicted);
-        RunOptions { key_dir: self.memory.key_dir(), shadow, ask: None }
+        self.shadow_bound.map(ShadowBound::Bits).or(predicted)
+    }
+
+    fn options(&self, calibration: &Calibration) -> anyhow::Result<RunOptions> {
+        let profile = self.profile.then(|| calibration.spec()).transpose()?;
+        Ok(RunOptions { key_dir: self.memory.key_dir(), shadow: self.shadow(), profile, ask: None })
     }
 }
 

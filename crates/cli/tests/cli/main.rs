@@ -18,6 +18,7 @@ mod helr_lola;
 mod mistakes;
 mod pipes;
 mod prepared;
+mod profile;
 mod query;
 mod readings;
 mod schemas;

@@ -86,6 +86,13 @@ impl<D: Device> Ciphertext<D> {
         Self { slots, shadow, estimate, ..self }
     }
 
+    /// What [`Self::with_slots`] widened, read with its own slots again ([`Estimate::narrowed`]).
+    #[must_use]
+    pub fn narrowed(self, slots: usize) -> Self {
+        let estimate = self.estimate.narrowed(self.slots, slots);
+        Self { estimate, ..self.with_slots(slots) }
+    }
+
     /// Number of independent messages.
     #[must_use]
     pub fn batch(&self) -> usize {

@@ -274,6 +274,20 @@ impl Estimate {
         this
     }
 
+    /// The estimate of a message that [`Self::read_with_slots`] had widened to `from` slots, read with `to` again: it repeats,
+    /// and noise that lies in all coefficients does not, so that fewer slots show less of it.
+    #[must_use]
+    pub fn narrowed(self, from: usize, to: usize) -> Self {
+        if to >= from {
+            return self.read_with_slots(from, to);
+        }
+        let share = (to_f64(to as u64) / to_f64(from as u64)).sqrt();
+        let mut this = self;
+        this.independent *= share;
+        this.sources.iter_mut().for_each(|s| s.deviation *= share);
+        this
+    }
+
     /// Multiplies sizes and errors by `factor`, for a program whose constants are not all known.
     #[must_use]
     pub fn enlarged(self, factor: f64) -> Self {
@@ -527,6 +541,7 @@ mod tests {
         assert!((grown(one.read_with_slots(1, 4)) - 1.0).abs() < 1e-9);
         assert!((grown(one.read_with_slots(1, 64)) - 4.0).abs() < 1e-9);
         assert!((grown(one.read_with_slots(1, 2).read_with_slots(2, 64)) - 4.0).abs() < 1e-9);
+        assert!((grown(x.read_with_slots(4, 64).narrowed(64, 4)) - 1.0).abs() < 1e-9, "there and back");
         let later = one.with_noise(1.0, 1, 1024.0).read_with_slots(1, 4).error() * 1024.0;
         assert!((later - 12f64.sqrt()).abs() < 1e-9, "the newer noise of 4 and twice 4 of the former: {later}");
         // Sums, products and files keep it.

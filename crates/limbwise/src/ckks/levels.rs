@@ -121,12 +121,12 @@ impl<D: Device> Auto<'_, D> {
         let wide = self.settle(a)?.with_slots(boot.plan().slots);
         let (most, floor, peak) = (boot.largest_peak(), boot.levels().input_level(), wide.estimate.peak);
         if peak <= most || wide.level <= floor {
-            return Ok(boot.evaluate(self, &wide)?.with_slots(slots));
+            return Ok(boot.evaluate(self, &wide)?.narrowed(slots));
         }
         let down = (-(peak / most).log2().ceil() - SPARE).exp2();
         let small = boot.evaluate(self, &self.scale_to(&wide, down, floor)?)?;
         let level = small.level - 1;
-        Ok(self.scale_to(&small, 1.0 / down, level)?.with_slots(slots))
+        Ok(self.scale_to(&small, 1.0 / down, level)?.narrowed(slots))
     }
 }
 

@@ -265,6 +265,6 @@ impl<D: Device> Auto<'_, D> {
         table: &LookupTable,
     ) -> Result<Ciphertext<D>> {
         let wide = self.settle(a)?.with_slots(boot.plan.slots);
-        Ok(Lookup::new(boot, table, self.eval.params())?.evaluate(self, &wide)?.with_slots(a.slots))
+        Ok(Lookup::new(boot, table, self.eval.params())?.evaluate(self, &wide)?.narrowed(a.slots))
     }
 }
