@@ -22,7 +22,7 @@ fn helr_trains_and_is_what_was_planned() {
     assert!(run["shadow"].get("first").is_none(), "{run:#}");
     assert_eq!((&run["bootstraps"], &run["ciphertexts"]), (&2.into(), &4.into()));
     let [bits, predicted] = ["mean", "predicted"].map(|of| run["precision_bits"][of].as_f64().unwrap());
-    assert!(bits > 12.0 && (bits - predicted).abs() < 2.0, "{run:#}");
+    assert!(bits > 12.0 && (bits - predicted).abs() < 3.0, "{run:#}");
     let accuracy = |which: &str| run["accuracy"][which].as_f64().unwrap();
     assert!((accuracy("encrypted") - accuracy("clear")).abs() < 0.005 && accuracy("clear") > 0.9, "{run:#}");
     valid(&folder, "time", &[&["time"], &helr[..], &["--machine", "ark"]].concat());

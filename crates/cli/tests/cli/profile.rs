@@ -1,6 +1,9 @@
 //! Where an evaluation's seconds go.
 
-use crate::common::{Folder, TINY_BOOT, valid};
+use crate::{
+    common::{Folder, TINY_BOOT},
+    contract::valid,
+};
 use serde_json::Value;
 
 /// The regions of programs of each scheme nest: what is within a region takes no longer than it, and none longer than the
@@ -9,11 +12,10 @@ use serde_json::Value;
 fn regions_are_timed_beside_their_predictions() {
     let folder = Folder::new("profile");
     folder.write("boot.toml", TINY_BOOT);
-    let runs: [(&[&str], &str); 4] = [
+    let runs: [(&[&str], &str); 3] = [
         (&["bootstrap", "--preset", "boot.toml"], "bootstrap/eval_mod"),
         (&["bgv-mul"], "multiply/tensor"),
         (&["pbs", "--batch", "2"], "blind_rotate"),
-        (&["query", "--rows", "8"], "blind_rotate"),
     ];
     for (workload, region) in runs {
         let run = valid(&folder, "run", &[&["run"], workload, &["--profile", "--json"]].concat());
