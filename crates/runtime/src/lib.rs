@@ -44,6 +44,7 @@ pub mod parts;
 pub mod places;
 pub mod plan;
 pub mod prepared;
+#[cfg(feature = "client")]
 mod profile;
 pub mod record;
 pub mod reproduce;
@@ -74,5 +75,6 @@ pub use plan::{Plan, plan};
 pub use profile::RegionSeconds;
 pub use record::{Recording, record};
 pub use reproduce::Reproduction;
+#[cfg(feature = "client")]
 pub use run::{RunOptions, RunReport, run};
 pub use server::Server;

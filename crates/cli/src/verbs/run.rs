@@ -116,22 +116,7 @@ impl Run {
     }
 
     fn run<S: Whole>(&self, dev: &AnyDevice, built: &Prepared<S>, output: &Output) -> anyhow::Result<()> {
-        if self.shadow().is_some() && !S::HAS_SHADOWS {
-            return Err(Mistake(NO_SHADOW.into()).into());
-        }
-        if self.profile && self.shadow().is_some() {
-            return Err(Mistake(
-                "--profile: the times of shadow mode are of everything twice; leave out one of the two".into(),
-            )
-            .into());
-        }
-        if self.profile && !dev.has_region_times() {
-            let text = format!(
-                "--profile: only programs that the CPU runs alone have times of regions, and this one runs on {}; leave out --profile or --device",
-                dev.kind()
-            );
-            return Err(Mistake(text).into());
-        }
+        self.watchable::<S>(dev)?;
         let client = built.client().map_err(refused)?;
         let calibration = calibrated_with_disk(dev, built, &self.memory.key_dir())?;
         let Planned { way, recording, plan } = planned(built, &calibration, self.memory.most)?;
@@ -187,6 +172,21 @@ impl Run {
         verdict(&report)
     }
 
+    /// Fails where the scheme has no shadows, or the run no times of regions.
+    fn watchable<S: Whole>(&self, dev: &AnyDevice) -> anyhow::Result<()> {
+        let shadow = self.shadow().is_some();
+        let text = match (shadow && !S::HAS_SHADOWS, self.profile && shadow, self.profile && !dev.has_region_times()) {
+            (true, ..) => NO_SHADOW.into(),
+            (_, true, _) => TWICE.into(),
+            (.., true) => format!(
+                "--profile: only programs that the CPU runs alone have times of regions, and this one runs on {}; leave out --profile or --device",
+                dev.kind()
+            ),
+            _ => return Ok(()),
+        };
+        Err(Mistake(text).into())
+    }
+
     fn shadow(&self) -> Option<ShadowBound> {
         let predicted = self.shadow.then_some(ShadowBound::Predicted);
         self.shadow_bound.map(ShadowBound::Bits).or(predicted)
@@ -199,6 +199,8 @@ impl Run {
 }
 
 const NO_SHADOW: &str = "--shadow: shadow mode supports CKKS workloads only; this one is exact, and every run compares its results with the clear twin: leave it out";
+
+const TWICE: &str = "--profile: the times of shadow mode are of everything twice; leave out one of the two";
 
 /// Fails for results that are wrong.
 fn verdict(report: &RunReport) -> anyhow::Result<()> {

@@ -102,9 +102,10 @@ fn kept(jobs: &Path) -> Option<PathBuf> {
 #[test]
 #[cfg(unix)]
 fn a_damaged_checkpoint_is_a_job_begun_anew() {
+    type Damage = fn(&Path);
     let folder = prepared("serve-damaged");
     verb(&folder, &["eval", "--server", "theirs", "--in", "in", "--out", "whole"]);
-    let damages: [(&str, fn(&Path)); 3] = [
+    let damages: [(&str, Damage); 3] = [
         ("0.ct", |path| {
             let mut bytes = fs::read(path).unwrap();
             let middle = bytes.len() / 2;
