@@ -71,14 +71,14 @@ fn lock<T>(kept: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl LeaveRegion for Regions {
     fn leave_region(&self) {
-        let path = self.open();
         let own = thread::current().id();
+        let since = lock(&self.open).iter().rfind(|open| open.thread == own).map(|open| open.since);
+        if let (Some(times), Some(since)) = (&mut *lock(&self.times), since) {
+            *times.entry(self.open()).or_default() += since.elapsed();
+        }
         let mut open = lock(&self.open);
-        let Some(at) = open.iter().rposition(|open| open.thread == own) else { return };
-        let since = open.remove(at).since;
-        drop(open);
-        if let Some(times) = &mut *lock(&self.times) {
-            *times.entry(path).or_default() += since.elapsed();
+        if let Some(at) = open.iter().rposition(|open| open.thread == own) {
+            open.remove(at);
         }
     }
 }

@@ -1,9 +1,9 @@
 //! Where an evaluation's seconds went: its regions, measured beside predicted.
 
-use crate::error::Result;
 use limbwise_cpu::RegionTimes;
+use limbwise_device::Region;
 use limbwise_graph::Graph;
-use limbwise_machines::{Spec, time};
+use limbwise_machines::Report;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::{collections::HashMap, time::Duration};
@@ -25,17 +25,14 @@ pub struct RegionSeconds {
     pub seconds_predicted: Option<f64>,
 }
 
-/// The regions of a program by their times in an evaluation of so many seconds, in the order in which it enters them.
-///
-/// # Errors
-/// [`MachineError`](limbwise_machines::MachineError) if the model of the host has no units for the program.
-pub(crate) fn profile(graph: &Graph, measured: &RegionTimes, seconds: f64, host: &Spec) -> Result<Vec<RegionSeconds>> {
-    let predicted = time(graph, host)?;
+/// The regions of a program by their times in an evaluation of so many seconds, in the order in which it enters them, beside
+/// those of a model of the host.
+pub(crate) fn profile(graph: &Graph, measured: &RegionTimes, seconds: f64, predicted: &Report) -> Vec<RegionSeconds> {
     let predicted: HashMap<&str, f64> = predicted.regions.iter().map(|r| (&*r.path, r.seconds)).collect();
-    let by_names = |(path, time): (&Vec<_>, &Duration)| -> (Vec<(&'static str, u32)>, Duration) {
-        (path.iter().map(|&(region, index): &(limbwise_device::Region, u32)| (region.name(), index)).collect(), *time)
-    };
-    let measured: HashMap<Vec<(&str, u32)>, Duration> = measured.iter().map(by_names).collect();
+    // A graph that was read from a file has names of its own.
+    let by_names = |path: &[(Region, u32)]| path.iter().map(|&(region, index)| (region.name(), index)).collect();
+    let measured: HashMap<Vec<(&str, u32)>, Duration> =
+        measured.iter().map(|(path, time)| (by_names(path), *time)).collect();
     let mut names: Vec<Vec<(&str, u32)>> = vec![Vec::new()];
     let mut found = Vec::new();
     for (region, path) in graph.regions().iter().zip(graph.region_paths()).skip(1) {
@@ -48,5 +45,5 @@ pub(crate) fn profile(graph: &Graph, measured: &RegionTimes, seconds: f64, host:
         }
         names.push(own);
     }
-    Ok(found)
+    found
 }

@@ -21,7 +21,7 @@ use limbwise::{
     scheme::{ClientScheme, Scheme},
 };
 use limbwise_apps::{Client, Details, Journal, Observer, Program, program::Results};
-use limbwise_machines::Spec;
+use limbwise_machines::{Spec, time};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::path::PathBuf;
@@ -169,7 +169,9 @@ pub fn run<P: Program<Scheme: Piped>, C: Client<Scheme = P::Scheme>>(
     reserve::<P::Scheme>(dev, program.params(), plan.peak_memory_bytes.predicted, recording)?;
     let division = arrange(dev, &recording.graph)?;
     let watch: (&mut dyn Observer, &mut dyn Journal<AnyDevice, P::Scheme>) = (&mut clock, journal);
-    if options.profile.is_some() {
+    // Before anything is computed that an error would lose.
+    let modelled = options.profile.as_ref().map(|host| time(&recording.graph, host)).transpose()?;
+    if modelled.is_some() {
         dev.time_regions();
     }
     let (read, shadow) = match options.shadow {
@@ -190,7 +192,7 @@ pub fn run<P: Program<Scheme: Piped>, C: Client<Scheme = P::Scheme>>(
     let mut warnings = conclusion.warnings;
     warnings.extend(sentences(dev, division.as_ref()));
     let seconds = evaluation_seconds(&steps);
-    let profile = options.profile.as_ref().map(|host| profile(&recording.graph, &dev.region_times(), seconds, host));
+    let profile = modelled.map(|host| profile(&recording.graph, &dev.region_times(), seconds, &host));
     let (planned, found) = (&plan.scheme, &conclusion.found);
     let ran = Ran { planned, found, reading: &reading, results: &estimates, seconds, shadow };
     Ok(RunReport {
@@ -208,7 +210,7 @@ pub fn run<P: Program<Scheme: Piped>, C: Client<Scheme = P::Scheme>>(
         minor_faults,
         seconds_predicted: division.as_ref().map_or(plan.seconds_predicted, Division::seconds),
         seconds_interval: (division.is_none() && options.shadow.is_none()).then_some(plan.seconds_interval),
-        profile: profile.transpose()?,
+        profile,
         offload: division,
         details,
         warnings,

@@ -36,7 +36,6 @@ use limbwise_device::{
     composites::{inverse_product, product},
     ops::broadcast,
 };
-use std::ops::Range;
 
 /// Blocks of a limb that a task takes: while one ends, the next is asked for.
 const PIECES: usize = 2;
@@ -113,26 +112,13 @@ impl Piece<'_> {
 /// Ends the transforms of blocks of one number, and asks with each for the next one and for a share of what is read after
 /// all of them; with the last one for `after`.
 fn transform(kernels: &dyn LimbKernels, number: usize, blocks: &mut [&mut [Line]], read: &[&[Line]], after: &[Line]) {
-    let (count, lines) = (blocks.len(), read.iter().map(|slice| slice.len()).sum::<usize>());
+    let (count, lines) = (blocks.len(), read.iter().map(|limb| limb.len()).sum::<usize>());
     for i in 0..count {
         let (now, later) = blocks.split_at_mut(i + 1);
-        let share = part(read, i * lines / count..(i + 1) * lines / count);
         let next = later.first().map_or(after, |block| &**block);
-        let wanted: Vec<&[Line]> = [next].into_iter().chain(share).collect();
-        kernels.ntt_block(now[i], number, &mut Ahead::spread(&wanted));
+        let share = i * lines / count..(i + 1) * lines / count;
+        kernels.ntt_block(now[i], number, &mut Ahead::spread(next, read, &share));
     }
-}
-
-/// Some lines of slices, numbered through from the first slice on.
-fn part<'a>(slices: &[&'a [Line]], lines: Range<usize>) -> impl Iterator<Item = &'a [Line]> {
-    let starts = slices.iter().scan(0, |end, slice| {
-        *end += slice.len();
-        Some(*end - slice.len())
-    });
-    slices.iter().zip(starts).filter_map(move |(slice, start)| {
-        let within = |line: usize| line.clamp(start, start + slice.len()) - start;
-        Some(&slice[within(lines.start)..within(lines.end)]).filter(|slice| !slice.is_empty())
-    })
 }
 
 /// The division that ends a key switch.

@@ -130,7 +130,7 @@ pub(super) fn end_transform(kernels: &dyn LimbKernels, limb: &mut [Line]) {
     for number in 0..blocks.len() {
         let (now, later) = blocks.split_at_mut(number + 1);
         let next = later.first().map_or(&[][..], |block| &**block);
-        kernels.ntt_block(now[number], number, &mut Ahead::spread(&[next]));
+        kernels.ntt_block(now[number], number, &mut Ahead::spread(next, &[], &(0..0)));
     }
 }
 

@@ -96,8 +96,9 @@ pub(super) const ASKS: usize = 8 + 3 * 16;
 
 /// Lines to ask for while something else is computed, a few at a time: bursts fill a core's miss buffers and stall it.
 pub struct Ahead<'a> {
-    /// Lines of the limb at hand, and the limbs behind it.
+    /// Lines that come first, those that come next, and the limbs behind them.
     lines: &'a [Line],
+    next: &'a [Line],
     limbs: &'a [&'a [Line]],
     left: usize,
     by: usize,
@@ -107,7 +108,7 @@ impl<'a> Ahead<'a> {
     /// Nothing.
     #[must_use]
     pub fn nothing() -> Self {
-        Self { lines: &[], limbs: &[], left: 0, by: 0 }
+        Self { lines: &[], next: &[], limbs: &[], left: 0, by: 0 }
     }
 
     /// Some lines of limbs of one length, which are numbered through from the first limb on; `by` at a time.
@@ -116,17 +117,19 @@ impl<'a> Ahead<'a> {
         let Some(first) = limbs.first().filter(|first| !first.is_empty()) else { return Self::nothing() };
         let (limb, offset) = (lines.start / first.len(), lines.start % first.len());
         match limbs.get(limb..) {
-            Some([limb, limbs @ ..]) => Self { lines: &limb[offset..], limbs, left: lines.len(), by },
+            Some([limb, limbs @ ..]) => Self { lines: &limb[offset..], next: &[], limbs, left: lines.len(), by },
             _ => Self::nothing(),
         }
     }
 
-    /// The lines of some slices, spread over the transform of a block ([`LimbKernels::ntt_block`]).
+    /// All lines of `first` and then these of limbs of one length, spread over the transform of a block
+    /// ([`LimbKernels::ntt_block`]).
     #[must_use]
-    pub fn spread(slices: &'a [&'a [Line]]) -> Self {
-        let Some((first, rest)) = slices.split_first() else { return Self::nothing() };
-        let left: usize = slices.iter().map(|slice| slice.len()).sum();
-        Self { lines: first, limbs: rest, left, by: left.div_ceil(ASKS) }
+    pub fn spread(first: &'a [Line], limbs: &'a [&'a [Line]], lines: &Range<usize>) -> Self {
+        let then = Self::new(limbs, lines, 0);
+        let left = first.len() + then.left;
+        let by = left.div_ceil(ASKS);
+        if first.is_empty() { Self { by, ..then } } else { Self { lines: first, next: then.lines, left, by, ..then } }
     }
 
     /// The next lines.
@@ -135,11 +138,14 @@ impl<'a> Ahead<'a> {
         let count = self.by.min(self.left);
         self.left -= count;
         (0..count).map_while(|_| {
-            while let ([], [limb, limbs @ ..]) = (self.lines, self.limbs) {
-                (self.lines, self.limbs) = (limb, limbs);
-            }
             let (line, rest) = self.lines.split_first()?;
             self.lines = rest;
+            if rest.is_empty() {
+                self.lines = std::mem::take(&mut self.next);
+            }
+            if let ([], [limb, limbs @ ..]) = (self.lines, self.limbs) {
+                (self.lines, self.limbs) = (limb, limbs);
+            }
             Some(line)
         })
     }
@@ -162,5 +168,29 @@ pub fn kernels(isa: Isa, modulus: Modulus, log_n: u32) -> Box<dyn LimbKernels> {
             avx2::limb(token, modulus, log_n)
         }
         Isa::Scalar => Box::new(ScalarLimb::new(modulus, log_n)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every line once, in order, whatever is empty.
+    #[test]
+    fn what_is_spread_is_asked_for_once() {
+        let all: Vec<Line> = (0..11).map(|i| Line([i; 8])).collect();
+        let (first, limbs) = (&all[..3], [&all[3..7], &all[7..]]);
+        let asked = |mut ahead: Ahead<'_>| -> Vec<u64> {
+            let mut found = Vec::new();
+            for _ in 0..ASKS {
+                found.extend(ahead.take().map(|line| line.0[0]));
+            }
+            found
+        };
+        assert_eq!(asked(Ahead::spread(first, &limbs, &(2..7))), [0, 1, 2, 5, 6, 7, 8, 9]);
+        assert_eq!(asked(Ahead::spread(&[], &limbs, &(4..8))), [7, 8, 9, 10]);
+        assert_eq!(asked(Ahead::spread(first, &limbs, &(8..8))), [0, 1, 2]);
+        assert_eq!(asked(Ahead::spread(first, &[], &(0..0))), [0, 1, 2]);
+        assert_eq!(asked(Ahead::spread(&[], &[], &(0..0))), [0; 0]);
     }
 }
