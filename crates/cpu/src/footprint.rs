@@ -15,6 +15,7 @@
 use crate::layout::{Line, lines};
 use limbwise_device::{
     Basis, Ring, Shape, SharedFootprint,
+    composites::drops_one_of,
     footprint::{BlindRotation, Body, Footprint, KeySwitch, RotatedSums},
 };
 use std::sync::Arc;
@@ -85,7 +86,7 @@ impl Footprint for Fused {
 
     /// A single limb is lifted, not converted.
     fn rescale(&self, a: &Shape, to: Basis) -> Body {
-        if (a.basis - to).len() == 1 { Body::Own { beside: a.batch } } else { self.mod_down(a, to) }
+        if drops_one_of(a.basis, to) { Body::Own { beside: a.batch } } else { self.mod_down(a, to) }
     }
 
     fn key_switch(&self, call: &KeySwitch<'_>) -> Body {

@@ -1,8 +1,11 @@
-//! Tables of each open ring: kernels per prime, maps of automorphisms, base conversions. Built on first use.
+//! Tables of each open ring: kernels per prime, maps of automorphisms, base conversions, divisions. Built on first use.
 
 use crate::kernels::{Converter, Isa, LimbKernels, galois::ValueMap, kernels};
-use limbwise_device::{Basis, Ring};
-use limbwise_math::galois::GaloisElement;
+use limbwise_device::{
+    Basis, Ring,
+    composites::{inverse_product, product},
+};
+use limbwise_math::{galois::GaloisElement, rns::BaseConversion};
 use std::{
     collections::HashMap,
     hash::Hash,
@@ -16,6 +19,56 @@ pub(crate) struct RingTables {
     primes: Vec<OnceLock<Box<dyn LimbKernels>>>,
     maps: Cache<GaloisElement, ValueMap>,
     conversions: Cache<(Basis, Basis), Converter>,
+    divisions: Cache<(Basis, Basis), Division>,
+}
+
+/// A division from a basis to another: `round(x·Π(to)/Π(from))`, with those primes of both that the other lacks.
+///
+/// With D the product of the dropped primes, g that of the new ones and r the centered remainder of g·x modulo D, the
+/// quotient is (g·x − r)/D. A kept limb is `(x − r/g)·(g/D)`: the conversion gives r/g, [`Self::factor`] is g/D. A new limb is
+/// −r/D, which the conversion gives.
+pub(crate) struct Division {
+    /// The primes that are divided by.
+    pub(crate) dropped: Basis,
+    /// The primes of the result that the operand lacks.
+    pub(crate) new: Basis,
+    /// The primes of the result.
+    pub(crate) to: Basis,
+    /// From the dropped primes to those of the result.
+    pub(crate) converter: Arc<Converter>,
+    /// g/D modulo each prime of the result.
+    factors: Vec<u64>,
+}
+
+impl Division {
+    fn new(tables: &RingTables, from: Basis, to: Basis) -> Self {
+        let (ring, dropped, new) = (&tables.ring, from - to, to - from);
+        let inverses = inverse_product(ring, dropped, to);
+        if new.is_empty() {
+            return Self { dropped, new, to, converter: tables.conversion(dropped, to), factors: inverses };
+        }
+        let grown = |basis| product(ring, new, basis);
+        let targets = to.iter().zip(ring.moduli_of(to)).zip(inverses.iter().zip(grown(to)));
+        let (by, factors): (Vec<u64>, Vec<u64>) = targets
+            .map(|((prime, q), (&inverse, grown))| match new.contains(prime) {
+                true => (q.neg(inverse), 0),
+                false => (q.inv(grown), q.mul(inverse, grown)),
+            })
+            .unzip();
+        let base = BaseConversion::new(&ring.moduli_of(dropped), &ring.moduli_of(to));
+        let converter = Arc::new(Converter::of(tables.isa, base.scaled(&grown(dropped), &by)));
+        Self { dropped, new, to, converter, factors }
+    }
+
+    /// The primes of the result that the operand has.
+    pub(crate) fn kept(&self) -> Basis {
+        self.to - self.new
+    }
+
+    /// g/D modulo a prime; `None` for one that is not kept.
+    pub(crate) fn factor(&self, prime: usize) -> Option<u64> {
+        self.kept().contains(prime).then(|| self.factors[self.to.position(prime).unwrap_or_default()])
+    }
 }
 
 type Cache<K, V> = Mutex<HashMap<K, Arc<V>>>;
@@ -33,7 +86,7 @@ fn cached<K: Eq + Hash + Copy, V>(cache: &Cache<K, V>, key: K, build: impl FnOnc
 impl RingTables {
     pub(crate) fn new(ring: Ring, isa: Isa) -> Self {
         let primes = ring.moduli().iter().map(|_| OnceLock::new()).collect();
-        Self { ring, isa, primes, maps: Cache::default(), conversions: Cache::default() }
+        Self { ring, isa, primes, maps: Cache::default(), conversions: Cache::default(), divisions: Cache::default() }
     }
 
     /// The kernels of the ring's prime `i`.
@@ -56,5 +109,9 @@ impl RingTables {
     pub(crate) fn conversion(&self, from: Basis, to: Basis) -> Arc<Converter> {
         let moduli = |basis| self.ring.moduli_of(basis);
         cached(&self.conversions, (from, to), || Converter::new(self.isa, &moduli(from), &moduli(to)))
+    }
+
+    pub(crate) fn division(&self, from: Basis, to: Basis) -> Arc<Division> {
+        cached(&self.divisions, (from, to), || Division::new(self, from, to))
     }
 }

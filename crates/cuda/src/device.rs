@@ -14,7 +14,7 @@ use crate::{
 };
 use limbwise_device::{
     Basis, Device, Fault, Fill, Gadget, GadgetKey, Ggsw, Handle, HostRead, IntegerMatrix, LweFill, LweShape,
-    OpenRegion, Region, Ring, RingError, RingSpec, Role, Rounding, RowAt, Shape, Terms, expand_row,
+    OpenRegion, Region, Ring, RingError, RingSpec, Role, Rounding, RowAt, Shape, Terms, composites, expand_row,
 };
 use limbwise_math::{galois::GaloisElement, sampling::Seed};
 use rayon::prelude::*;
@@ -505,6 +505,10 @@ impl Device for Cuda {
         onto: [Option<&CudaPoly>; 2],
         to: Basis,
     ) -> [CudaPoly; 2] {
+        // A level that has a prime of its own is rare, and its sums do not have that limb.
+        if !to.is_subset(c.shape.basis) {
+            return composites::key_switch_onto(self, c, key, onto, to);
+        }
         self.fused_key_switch_onto(c, key, onto, to)
     }
 

@@ -94,7 +94,9 @@ impl Footprint for Gpu {
     }
 
     fn mod_down(&self, a: &Shape, to: Basis) -> Body {
-        Body::Own { beside: a.batch * (a.basis - to).len() }
+        // With a new prime, a times the new ones.
+        let grown = if to.is_subset(a.basis) { 0 } else { (a.basis | to).len() };
+        Body::Own { beside: a.batch * (grown + (a.basis - to).len()) }
     }
 
     fn rescale(&self, a: &Shape, to: Basis) -> Body {
@@ -106,7 +108,7 @@ impl Footprint for Gpu {
     }
 
     fn key_switch_onto(&self, call: &KeySwitch<'_>) -> Body {
-        Body::Own { beside: rows_beside(call) }
+        if call.to.is_subset(call.c.basis) { Body::Own { beside: rows_beside(call) } } else { Body::Default }
     }
 
     fn extend_limb(&self, _a: &Shape, _to: Basis) -> Body {

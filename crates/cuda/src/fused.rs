@@ -80,6 +80,7 @@ impl Cuda {
     /// [`composites::mod_down`]: the last pass of the transform subtracts and divides.
     pub(crate) fn fused_mod_down(&self, a: &CudaPoly, to: Basis) -> CudaPoly {
         let _region = self.region(Region::ModDown, 0);
+        let a = &composites::with_primes_of(self, a, to);
         let remainder = self.inverse(self.restrict(a, a.shape.basis - to));
         self.divide_limbs(a, self.convert_basis(&remainder, to), to)
     }
@@ -87,10 +88,10 @@ impl Cuda {
     /// [`composites::rescale`], likewise.
     pub(crate) fn fused_rescale(&self, a: &CudaPoly, to: Basis) -> CudaPoly {
         let _region = self.region(Region::Rescale, 0);
-        let dropped = a.shape.basis - to;
-        let remainder = self.inverse(self.restrict(a, dropped));
-        let lifted =
-            if dropped.len() == 1 { self.lift_limb(&remainder, to) } else { self.convert_basis(&remainder, to) };
+        let lifts = composites::drops_one_of(a.shape.basis, to);
+        let a = &composites::with_primes_of(self, a, to);
+        let remainder = self.inverse(self.restrict(a, a.shape.basis - to));
+        let lifted = if lifts { self.lift_limb(&remainder, to) } else { self.convert_basis(&remainder, to) };
         self.divide_limbs(a, lifted, to)
     }
 

@@ -416,7 +416,9 @@ impl<D: Device> Device for Checked<D> {
         to: Basis,
     ) -> [D::Poly; 2] {
         let shape = c.shape();
-        require(!to.is_empty() && to.is_subset(shape.basis), "key_switch_onto", "drops limbs of its own", &[shape]);
+        let drops = to == shape.basis || !(shape.basis - to).is_empty();
+        require(!to.is_empty() && drops, "key_switch_onto", "drops limbs of its own", &[shape]);
+        require(to.is_disjoint(key.special), "key_switch_onto", "the result has no special prime", &[shape]);
         onto.iter().flatten().for_each(|onto| elementwise("key_switch_onto", onto.shape(), shape));
         crate::composites::key_switch_onto(self, c, key, onto, to)
     }

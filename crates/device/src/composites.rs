@@ -41,28 +41,51 @@ pub fn gadget_product<D: Device + ?Sized>(dev: &D, digits: &[D::Poly], key: &Gad
     })
 }
 
-/// Drops the primes outside `to` and divides by their product, rounding to nearest.
+/// Multiplies by the primes of `to` that `a` lacks, drops the primes outside `to` and divides by their product, rounding to
+/// nearest.
 ///
-/// Cost: with k primes dropped, k INTT limbs, |to| NTT limbs, (k + k·|to|)·N products for the conversion and |to|·N more.
+/// Cost: with k primes dropped, k INTT limbs, |to| NTT limbs, (k + k·|to|)·N products for the conversion and |to|·N more;
+/// a product more for each limb of `a` where it lacks a prime.
 /// Source: \[HK20\] §3; the conversion is centered, so the rounding is to nearest.
 pub fn mod_down<D: Device + ?Sized>(dev: &D, a: &D::Poly, to: Basis) -> D::Poly {
     let _region = dev.region(Region::ModDown, 0);
+    let a = &with_primes_of(dev, a, to);
     let dropped = a.shape().basis - to;
     let remainder = dev.intt(dev.restrict(a, dropped));
     let remainder = dev.ntt(dev.basis_convert(&remainder, to));
     divide(dev, a, &remainder, to, dropped)
 }
 
-/// [`mod_down`] by the primes of one level; a single prime is lifted exactly, without a base conversion.
+/// [`mod_down`] by the primes of one level; where a single prime is dropped and none is new, it is lifted exactly, without a
+/// base conversion.
 ///
-/// Source: \[CKKS17\], \[HPS19\].
+/// Source: \[CKKS17\], \[HPS19\]; \[SS24\] for levels that have primes of their own.
 pub fn rescale<D: Device + ?Sized>(dev: &D, a: &D::Poly, to: Basis) -> D::Poly {
     let _region = dev.region(Region::Rescale, 0);
+    let lifts = drops_one_of(a.shape().basis, to);
+    let a = &with_primes_of(dev, a, to);
     let dropped = a.shape().basis - to;
     let remainder = dev.intt(dev.restrict(a, dropped));
-    let lifted = if dropped.len() == 1 { dev.reduce(&remainder, to) } else { dev.basis_convert(&remainder, to) };
+    let lifted = if lifts { dev.reduce(&remainder, to) } else { dev.basis_convert(&remainder, to) };
     let lifted = dev.ntt(lifted);
     divide(dev, a, &lifted, to, dropped)
+}
+
+/// Whether a division from a basis to another drops one prime and has no new one.
+#[must_use]
+pub fn drops_one_of(from: Basis, to: Basis) -> bool {
+    to.is_subset(from) && (from - to).len() == 1
+}
+
+/// `a` times the product of those primes of `to` that it lacks, over its own primes and these, modulo which it is zero.
+pub fn with_primes_of<D: Device + ?Sized>(dev: &D, a: &D::Poly, to: Basis) -> D::Poly {
+    let (ring, own) = (&a.shape().ring, a.shape().basis);
+    let new = to - own;
+    if new.is_empty() {
+        return a.clone();
+    }
+    let times = dev.scale_limbs(a.clone(), &product(ring, new, own));
+    dev.join(&[&times, &dev.zeros(&a.shape().with_basis(new))])
 }
 
 /// `(a − remainder) / (product of dropped)` over `to`.
@@ -83,8 +106,8 @@ pub fn key_switch<D: Device + ?Sized>(dev: &D, c: &D::Poly, key: &GadgetKey<D::P
     product.map(|half| dev.mod_down(&half, basis))
 }
 
-/// `onto + c·s'` over `to`. If `to` omits a level's primes, P·onto is added to the product over QP, so that one
-/// division drops those primes with the special ones.
+/// `onto + c·s'` over `to`. If `to` is another level's, P·onto is added to the product over QP, so that one division drops
+/// the primes that `to` lacks with the special ones.
 ///
 /// Cost: that of [`key_switch`] and one addition per half. With d of ℓ limbs dropped, 2ℓ transformed limbs fewer than
 /// [`key_switch`] followed by [`rescale`], and ℓ·N products more for each half that is added to.

@@ -3,6 +3,7 @@
 //! A device's crate inherits the whole suite by one line, [`conformance_suite!`](crate::conformance_suite). A device
 //! that the host may lack is skipped, unless `LIMBWISE_REQUIRE` names it: then its absence fails.
 
+mod division;
 pub mod footprint;
 mod tensor;
 mod tfhe;
@@ -403,6 +404,7 @@ pub fn composites<D: HostRead>(dev: &D, reach: Reach) {
         for to in [chain - Basis::single(1), Basis::range(0, 2)] {
             same("rescale", &dev.rescale(&c, to), &composites::rescale(dev, &c, to));
         }
+        division::to_new_primes(dev, &c, &key);
         let switched = dev.key_switch(&c, &key);
         let expected = composites::key_switch(dev, &c, &key);
         switched.iter().zip(&expected).for_each(|(got, want)| same("key_switch", got, want));

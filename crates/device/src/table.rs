@@ -169,19 +169,20 @@ macro_rules! for_each_composite {
             /// `Σ_i digit_i ⊙ pair_i`, both halves, over QP.
             gadget_product(digits: (&[Poly]), key: (&GadgetKey<Poly>)) -> ([Poly; 2]);
 
-            /// `⌊a·(product of `to`)/(product of a's basis)⌉` over `to`, evaluation domain: divides by the other
-            /// primes.
+            /// `⌊a·(product of `to`)/(product of a's basis)⌉` over `to`, evaluation domain: divides by the primes that
+            /// `to` lacks, and multiplies by those that `a` lacks. It drops at least one prime.
             mod_down(a: (&Poly), to: (Basis)) -> (Poly);
 
-            /// [`Self::mod_down`] by the primes of one level. A single dropped prime needs no base conversion.
+            /// [`Self::mod_down`] by the primes of one level. A single dropped prime needs no base conversion where none is
+            /// new.
             rescale(a: (&Poly), to: (Basis)) -> (Poly);
 
             /// Hybrid key switching of one polynomial: the pair over Q whose phase is `c·s'`.
             key_switch(c: (&Poly), key: (&GadgetKey<Poly>)) -> ([Poly; 2]);
 
             /// Fused key switch, accumulate and rescale: the pair over `to` whose phase is `(onto + c·s')·(product of
-            /// `to`)/(product of c's basis)`, rounded once. `to` is a subset of the basis of `c`; `onto` is over the
-            /// basis of `c`, with the batch of the result or one.
+            /// `to`)/(product of c's basis)`, rounded once. `to` has no special prime of the key, and is the basis of `c` or
+            /// lacks a prime of it; `onto` is over the basis of `c`, with the batch of the result or one.
             key_switch_onto(c: (&Poly), key: (&GadgetKey<Poly>), onto: ([Option<&Poly>; 2]), to: (Basis)) -> ([Poly; 2]);
 
             /// A key switch that is not divided by P: the pair over QP whose phase is `onto + P·c·s'`. `onto` is over QP,

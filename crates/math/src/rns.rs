@@ -90,6 +90,23 @@ impl BaseConversion {
         Self { from: from.to_vec(), to: to.to_vec(), inverses, weights, corrections, fractions }
     }
 
+    /// The conversion of `times·x`, with each target multiplied by its own constant: `times` has a residue for each source,
+    /// `by` one for each target.
+    ///
+    /// # Panics
+    /// If there are fewer constants than primes.
+    #[must_use]
+    pub fn scaled(mut self, times: &[u64], by: &[u64]) -> Self {
+        for (i, (a, inverse)) in self.from.iter().zip(&mut self.inverses).enumerate() {
+            *inverse = a.shoup(a.mul(inverse.value, times[i]));
+        }
+        for (j, t) in self.to.iter().enumerate() {
+            let constants = self.weights[j].iter_mut().chain(&mut self.corrections[j]);
+            constants.for_each(|constant| *constant = t.mul(*constant, by[j]));
+        }
+        self
+    }
+
     /// Converts one value: residues modulo `from` → residues modulo `to`. The reference for every kernel.
     ///
     /// # Panics
@@ -317,6 +334,21 @@ mod tests {
             crt.centered_words(&negated, &mut low);
             assert_eq!(low[0], words[0], "fewer words are the low ones");
         }
+    }
+
+    #[test]
+    fn constants_of_a_conversion_can_be_scaled() {
+        let all = moduli(&[50, 45, 30, 61, 40, 20]);
+        let (from, to) = all.split_at(3);
+        let constants =
+            |moduli: &[Modulus]| -> Vec<u64> { moduli.iter().map(|q| q.reduce(0x9e37_79b9_7f4a_7c15)).collect() };
+        let (times, by) = (constants(from), constants(to));
+        let plain = BaseConversion::new(from, to);
+        let x = [1, 7, 12_345];
+        let multiplied: Vec<u64> = from.iter().zip(x).zip(&times).map(|((q, x), &c)| q.mul(x, c)).collect();
+        let expected: Vec<u64> =
+            to.iter().zip(plain.convert(&multiplied)).zip(&by).map(|((q, y), &c)| q.mul(y, c)).collect();
+        assert_eq!(plain.scaled(&times, &by).convert(&x), expected);
     }
 
     #[test]

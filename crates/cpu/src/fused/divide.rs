@@ -1,4 +1,5 @@
-//! `mod_down` and `rescale`: the remainder of a limb is computed in the result's row, transformed there, and divided.
+//! `mod_down` and `rescale`: the remainder of a limb is computed in the result's row, transformed there, and divided. Of a new
+//! limb the remainder is all ([`Division`]).
 
 use super::prepare::Extension;
 use crate::{
@@ -7,9 +8,9 @@ use crate::{
     kernels::convert::lift,
     layout::Line,
     pool::Row,
-    ring::RingTables,
+    ring::{Division, RingTables},
 };
-use limbwise_device::{Basis, composites::inverse_product};
+use limbwise_device::{Basis, composites::drops_one_of};
 
 /// A limb of the result, and its prime.
 type Limb<'a> = (usize, &'a mut [Line]);
@@ -18,26 +19,28 @@ impl Cpu {
     /// [`limbwise_device::composites::mod_down`], [`TOGETHER`] limbs at a time: they share the reading of the remainder.
     pub(crate) fn fused_mod_down(&self, a: &CpuPoly, to: Basis) -> CpuPoly {
         let tables = self.tables(&a.shape.ring);
-        let dropped = a.shape.basis - to;
-        let down = Extension::new(&tables, dropped, to);
-        let groups = self.dropped_limbs(&tables, a, dropped).into_iter().map(|rows| (&*down.converter, rows)).collect();
-        let remainders = self.prepare_sources(groups);
-        self.divide_limbs(&tables, a, to, TOGETHER, |entry, limbs| {
+        let division = tables.division(a.shape.basis, to);
+        let rows = self.dropped_limbs(&tables, a, division.dropped).into_iter();
+        let remainders = self.prepare_sources(rows.map(|rows| (&*division.converter, rows)).collect());
+        let down = Extension::of(&division);
+        self.divide_limbs(&tables, a, &division, TOGETHER, |entry, limbs| {
             remainders[entry].extend(&down, limbs.iter_mut().map(|(prime, out)| (*prime, &mut **out)));
         })
     }
 
     /// [`limbwise_device::composites::rescale`].
     pub(crate) fn fused_rescale(&self, a: &CpuPoly, to: Basis) -> CpuPoly {
-        let dropped = a.shape.basis - to;
-        let mut primes = dropped.iter();
-        let (Some(prime), None) = (primes.next(), primes.next()) else { return self.fused_mod_down(a, to) };
+        if !drops_one_of(a.shape.basis, to) {
+            return self.fused_mod_down(a, to);
+        }
         let tables = self.tables(&a.shape.ring);
+        let division = tables.division(a.shape.basis, to);
         let moduli = a.shape.ring.moduli();
-        let remainders = self.dropped_limbs(&tables, a, dropped);
-        self.divide_limbs(&tables, a, to, 1, |entry, limbs| {
+        let from = division.dropped.iter().map(|prime| moduli[prime]).next().expect("one prime is dropped");
+        let remainders = self.dropped_limbs(&tables, a, division.dropped);
+        self.divide_limbs(&tables, a, &division, 1, |entry, limbs| {
             for (target, out) in limbs {
-                lift(self.isa(), moduli[prime], moduli[*target], out, remainders[entry][0].lines());
+                lift(self.isa(), from, moduli[*target], out, remainders[entry][0].lines());
             }
         })
     }
@@ -50,17 +53,17 @@ impl Cpu {
         (0..a.shape.batch).map(|_| rows.by_ref().take(dropped.len()).collect()).collect()
     }
 
-    /// `(a − remainder)/(product of the dropped primes)`; the closure writes the remainders of some limbs of an entry,
-    /// given by their primes, in coefficient form. A limb is divided while what its transform wrote is in the L2 cache.
+    /// The quotients; the closure writes the remainders of some limbs of an entry, given by their primes, in coefficient form.
+    /// A limb is divided while what its transform wrote is in the L2 cache.
     fn divide_limbs(
         &self,
         tables: &RingTables,
         a: &CpuPoly,
-        to: Basis,
+        division: &Division,
         together: usize,
         remainders: impl Fn(usize, &mut [Limb<'_>]) + Sync + Send,
     ) -> CpuPoly {
-        let inverses = inverse_product(&a.shape.ring, a.shape.basis - to, to);
+        let to = division.to;
         let mut result = self.unwritten(a.shape.with_basis(to));
         let work = HEAVY * result.shape.rows() * a.shape.ring.n();
         let mut items = Vec::new();
@@ -71,9 +74,10 @@ impl Cpu {
         self.each(work, items, |_, (entry, mut limbs)| {
             remainders(entry, &mut limbs);
             for (prime, out) in limbs {
-                let limb = to.position(prime).expect("limbs of the result");
                 tables.prime(prime).ntt(out);
-                tables.prime(prime).divide(out, a.limb(entry, prime), inverses[limb]);
+                if let Some(factor) = division.factor(prime) {
+                    tables.prime(prime).divide(out, a.limb(entry, prime), factor);
+                }
             }
         });
         result

@@ -29,13 +29,9 @@ use crate::{
     },
     layout::{self, Line, blocks_mut, clear_padding},
     pool::Row,
-    ring::RingTables,
+    ring::{Division, RingTables},
 };
-use limbwise_device::{
-    Basis, GadgetKey,
-    composites::{inverse_product, product},
-    ops::broadcast,
-};
+use limbwise_device::{Basis, GadgetKey, composites::product, ops::broadcast};
 
 /// Blocks of a limb that a task takes: while one ends, the next is asked for.
 const PIECES: usize = 2;
@@ -65,9 +61,16 @@ struct Switch<'a> {
     factors: Vec<u64>,
 }
 
+/// The division that ends a key switch.
+struct Ending<'a> {
+    division: &'a Division,
+    /// From the dropped primes to those of the result.
+    down: Extension,
+}
+
 /// Limbs whose remainders are subtracted and which are then divided.
 struct Divided<'a> {
-    division: &'a Division,
+    ending: &'a Ending<'a>,
     /// Of each half.
     remainders: [Prepared; 2],
 }
@@ -121,21 +124,6 @@ fn transform(kernels: &dyn LimbKernels, number: usize, blocks: &mut [&mut [Line]
     }
 }
 
-/// The division that ends a key switch.
-struct Division {
-    /// From the dropped primes to the kept ones, which are the basis of the result.
-    down: Extension,
-    /// Inverse of the product of the dropped primes, modulo each kept one.
-    inverses: Vec<u64>,
-}
-
-impl Division {
-    /// The final step of the sum of a limb. Limbs that are divided hold their remainders' coefficients.
-    fn end(&self, prime: usize) -> End {
-        self.down.to.position(prime).map_or(End::Set, |place| End::Divide(self.inverses[place]))
-    }
-}
-
 impl Cpu {
     /// [`limbwise_device::composites::gadget_product`], each row read once for both halves.
     pub(crate) fn fused_gadget_product(&self, digits: &[CpuPoly], key: &GadgetKey<CpuPoly>) -> [CpuPoly; 2] {
@@ -173,9 +161,9 @@ impl Cpu {
         let (ring, basis) = (&c.shape.ring, c.shape.basis);
         let (tables, full) = (self.tables(ring), basis | key.special);
         let switch = self.switch(&tables, c, key, onto, product(ring, key.special, basis));
-        let down = Extension::new(&tables, full - to, to);
-        let division = Division { down, inverses: inverse_product(ring, full - to, to) };
-        self.entries(&switch, to, |entry, out| switch.divided(entry, &division, out))
+        let division = tables.division(full, to);
+        let ending = Ending { division: &division, down: Extension::of(&division) };
+        self.entries(&switch, to, |entry, out| switch.divided(entry, &ending, out))
     }
 
     /// [`limbwise_device::composites::key_switch_undivided`], entry by entry, a few limbs at a time.
@@ -219,10 +207,10 @@ impl Cpu {
 
 impl Switch<'_> {
     /// One entry of the batch, divided.
-    fn divided(&self, entry: usize, division: &Division, out: Vec<Halves<'_>>) {
-        let (tables, n, down) = (self.tables, self.c.shape.ring.n(), &division.down);
+    fn divided(&self, entry: usize, ending: &Ending<'_>, out: Vec<Halves<'_>>) {
+        let (tables, n, Ending { division, down }) = (self.tables, self.c.shape.ring.n(), ending);
         let digits = self.dev.digits(tables, self.c, entry, &self.key.digits, &self.raising.up);
-        let dropped: Vec<usize> = ((self.c.shape.basis | self.key.special) - down.to).iter().collect();
+        let dropped: Vec<usize> = division.dropped.iter().collect();
         let length = layout::lines(self.c.shape.ring.log_n());
         let mut sums = [0, 1].map(|_| dropped.iter().map(|_| self.dev.pool.take(length)).collect::<Vec<Row>>());
         self.sums(entry, &digits, None, Group::of(&dropped, halves(sums.each_mut().map(|rows| &mut rows[..]))));
@@ -231,8 +219,25 @@ impl Switch<'_> {
         let remainders = sums.into_iter().map(|rows| (&*down.converter, rows)).collect();
         let remainders = self.dev.prepare_sources(remainders).try_into();
         let remainders = remainders.unwrap_or_else(|_| unreachable!("a group of rows for each half"));
-        let primes: Vec<usize> = down.to.iter().collect();
-        self.sums(entry, &digits, Some(&Divided { division, remainders }), Group::of(&primes, out));
+        let (new, kept): (Vec<_>, Vec<_>) =
+            down.to.iter().zip(out).partition(|(prime, _)| division.new.contains(*prime));
+        self.remainders(down, &remainders, new);
+        let (primes, out): (Vec<usize>, Vec<Halves<'_>>) = kept.into_iter().unzip();
+        self.sums(entry, &digits, Some(&Divided { ending, remainders }), Group::of(&primes, out));
+    }
+
+    /// The limbs of the result that the sums lack.
+    fn remainders(&self, down: &Extension, remainders: &[Prepared; 2], limbs: Vec<(usize, Halves<'_>)>) {
+        let work = HEAVY * 2 * self.c.shape.ring.n() * limbs.len();
+        let mut items = Vec::new();
+        for (prime, [b, a]) in limbs {
+            items.extend([(prime, &remainders[0], b), (prime, &remainders[1], a)]);
+        }
+        self.dev.each(work, items, |_, (prime, remainder, row)| {
+            let lines = new_lines(row);
+            remainder.extend(down, std::iter::once((prime, &mut *lines)));
+            self.tables.prime(prime).ntt(lines);
+        });
     }
 
     /// One entry of the batch, not divided.
@@ -264,12 +269,12 @@ impl Switch<'_> {
         let primes = &group.primes;
         let rows = scratch.chunks_exact_mut(SHARED).zip(digits).zip(&self.raising.up);
         items.extend(rows.map(|((rows, digit), up)| (digit, up, limbs(primes, rows.iter_mut().map(new_lines)))));
-        if let Some(Divided { division, remainders }) = divided {
+        if let Some(Divided { ending: Ending { down, .. }, remainders }) = divided {
             let [b, a] = remainders;
             let rows = group.out.iter_mut().map(|[b, a]| (new_lines(b), new_lines(a)));
             let (first, second): (Vec<_>, Vec<_>) = rows.unzip();
-            items.push((b, &division.down, limbs(primes, first.into_iter())));
-            items.push((a, &division.down, limbs(primes, second.into_iter())));
+            items.push((b, down, limbs(primes, first.into_iter())));
+            items.push((a, down, limbs(primes, second.into_iter())));
         }
         // Two tasks a thread; limbs that are raised together read their digit once.
         let parts = (2 * self.dev.threads()).div_ceil(items.len()).min(primes.len());
@@ -319,7 +324,7 @@ impl Switch<'_> {
         let Piece { prime, block, digits, out } = piece;
         let (prime, lines) = (*prime, &block.lines);
         let kernels = self.tables.prime(prime);
-        let end = divided.map_or(End::Set, |divided| divided.division.end(prime));
+        let end = divided.and_then(|divided| divided.ending.division.factor(prime)).map_or(End::Set, End::Divide);
         let keys = self.key.pairs.iter();
         let keys: Vec<[&[Line]; 2]> =
             keys.map(|pair| pair.each_ref().map(|half| &half.limb(entry, prime)[lines.clone()])).collect();

@@ -9,7 +9,7 @@ use crate::{
     },
     layout::{self, BLOCK, Line, PADDED, Part},
     pool::Row,
-    ring::RingTables,
+    ring::{Division, RingTables},
 };
 use limbwise_device::{Basis, Handle as _, Shape};
 use std::{ops::Range, sync::Arc};
@@ -79,6 +79,11 @@ pub(super) struct Extension {
 impl Extension {
     pub(super) fn new(tables: &RingTables, from: Basis, to: Basis) -> Self {
         Self { to, converter: tables.conversion(from, to) }
+    }
+
+    /// From the dropped primes of a division to those of its result.
+    pub(super) fn of(division: &Division) -> Self {
+        Self { to: division.to, converter: division.converter.clone() }
     }
 }
 

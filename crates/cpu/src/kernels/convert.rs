@@ -91,7 +91,15 @@ impl Converter {
     /// If `from` is empty or shares a prime with `to`, or the CPU lacks `isa`.
     #[must_use]
     pub fn new(isa: Isa, from: &[Modulus], to: &[Modulus]) -> Self {
-        let base = BaseConversion::new(from, to);
+        Self::of(isa, BaseConversion::new(from, to))
+    }
+
+    /// [`Self::new`] with the constants of a conversion that may be scaled.
+    ///
+    /// # Panics
+    /// If the CPU lacks `isa`.
+    #[must_use]
+    pub fn of(isa: Isa, base: BaseConversion) -> Self {
         let (short, unit) = match isa {
             Isa::Ifma => (ifma::IfmaConversion::new(&base).map(Short::Ifma), Some(Unit::Avx512(has_ifma()))),
             Isa::Avx2 => {

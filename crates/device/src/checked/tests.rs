@@ -17,7 +17,7 @@ fn violations_are_named() {
     let key = GadgetKey { digits: vec![shape.basis], special: Basis::single(3), pairs: Vec::new() };
     let combined = |b, constants: &[Vec<u64>]| drop(dev.linear_combination(&[&a, b], constants));
     let matrix = IntegerMatrix::new(1, 2, vec![1, -1]).unwrap();
-    let cases: [(&str, &dyn Fn()); 26] = [
+    let cases: [(&str, &dyn Fn()); 27] = [
         ("matrix_product: an operand for each of 2", &|| drop(dev.matrix_product(&a, &matrix))),
         ("add: operands share a basis", &|| drop(dev.add(&a, &narrow))),
         ("ntt: needs coefficient domain", &|| drop(dev.ntt(a.clone()))),
@@ -29,7 +29,12 @@ fn violations_are_named() {
         ("scale_limbs: constants are residues", &|| drop(dev.scale_limbs(a.clone(), &[1, 1, u64::MAX]))),
         ("reduce: one limb", &|| drop(dev.reduce(&dev.intt(narrow.clone()), Basis::single(3)))),
         ("extend_limb: one limb", &|| drop(dev.extend_limb(&dev.intt(narrow.clone()), Basis::single(3)))),
-        ("key_switch_onto: drops limbs", &|| drop(dev.key_switch_onto(&a, &key, [None; 2], Basis::single(3)))),
+        ("key_switch_onto: the result has no special", &|| {
+            drop(dev.key_switch_onto(&a, &key, [None; 2], Basis::single(3)));
+        }),
+        ("key_switch_onto: drops limbs", &|| {
+            drop(dev.key_switch_onto(&narrow, &key, [None; 2], shape.basis));
+        }),
         ("key_switch_onto: operands share a basis", &|| {
             drop(dev.key_switch_onto(&a, &key, [None, Some(&narrow)], shape.basis));
         }),
