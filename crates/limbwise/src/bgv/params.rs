@@ -188,8 +188,8 @@ impl BgvParams {
     #[must_use]
     pub fn switched_factor(&self, from: usize, to: usize) -> u64 {
         let (t, rlwe) = (self.t(), self.rlwe());
-        let dropped = &rlwe.ring().spec().primes[rlwe.limbs(to)..rlwe.limbs(from)];
-        t.inv(dropped.iter().fold(1, |product, &q| t.mul(product, t.reduce(q))))
+        let dropped = rlwe.basis(from) - rlwe.basis(to);
+        t.inv(dropped.iter().fold(1, |product, i| t.mul(product, t.reduce(rlwe.ring().spec().primes[i]))))
     }
 }
 
@@ -250,6 +250,7 @@ fn chosen(literal: &BgvLiteral) -> Result<ParamsLiteral, ParamsError> {
         special,
         dnum: literal.dnum,
         low_level: None,
+        words: None,
         log_scale: 30,
         secret: literal.secret,
         sigma: literal.sigma,

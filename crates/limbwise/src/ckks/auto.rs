@@ -84,8 +84,11 @@ impl<'a, D: Device> Auto<'a, D> {
             return Ok(a);
         }
         self.eval.needs("scale_to", &a, level + 1)?;
-        let a = self.eval.drop_level(&a, level + 1)?;
         let (target, params) = (self.scale(level), self.eval.params());
+        if !params.basis(level + 1).is_subset(params.basis(a.level)) {
+            return self.eval.times_on_the_way("scale_to", &a, factor, (level, target));
+        }
+        let a = self.eval.drop_level(&a, level + 1)?;
         let constant_scale = target * params.dropped(level + 1) / a.scale;
         let exact = match params.is_wide() {
             true => (params.exact_scale(target, level) * params.exact_dropped(level + 1))

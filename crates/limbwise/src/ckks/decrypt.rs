@@ -164,7 +164,9 @@ impl<D: HostRead> Probe<'_, D> {
         let Some(shadow) = &ciphertext.shadow else { return Ok(None) };
         let largest = shadow.values().iter().flatten().map(|z| z.norm()).fold(1.0, f64::max);
         let needed = (largest * ciphertext.scale).log2() + ROOM_BITS;
-        let level = (0..ciphertext.level).find(|&level| self.params.log_modulus(level) > needed);
+        let own = self.params.basis(ciphertext.level);
+        let reads = |&level: &usize| self.params.log_modulus(level) > needed && self.params.basis(level).is_subset(own);
+        let level = (0..ciphertext.level).find(reads);
         let level = level.unwrap_or(ciphertext.level);
         let parts = ciphertext.parts.iter().map(|p| self.dev.restrict(p, self.params.basis(level))).collect();
         let low = Ciphertext { level, ..ciphertext.with_parts(parts) };

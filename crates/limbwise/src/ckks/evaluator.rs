@@ -16,7 +16,7 @@ use crate::{
         operations::{self, LevelDrop},
     },
 };
-use limbwise_device::{Device, Handle as _};
+use limbwise_device::{Basis, Device, Handle as _};
 use limbwise_math::{modulus::Modulus, wide::Wide};
 
 /// Largest relative difference between scales that an addition accepts as equal.
@@ -218,7 +218,7 @@ impl<'a, D: Device> Evaluator<'a, D> {
         // A shared handle would prevent the in-place update.
         let before = self.watch.map(|_| a.clone());
         let first = a.parts.remove(0);
-        a.parts.insert(0, self.dev.shift_limbs(first, &self.rounded(value, scale, a.level)));
+        a.parts.insert(0, self.dev.shift_limbs(first, &self.rounded(value, scale, self.params.basis(a.level))));
         let shadow = a.shadow.as_ref().map(|s| s.map(|z| z + value));
         let sum = Ciphertext { estimate: a.estimate.sum(Estimate::constant(value)), shadow, ..a };
         let operands: Vec<&Ciphertext<D>> = before.iter().collect();
@@ -256,7 +256,7 @@ impl<'a, D: Device> Evaluator<'a, D> {
     ) -> Result<Ciphertext<D>> {
         valid_constant(value, scale, self.params.log_modulus(a.level))?;
         let product = self.product_scale("mul_scalar", a.scale, scale, a.level)?;
-        let constants = self.rounded(value, exact, a.level);
+        let constants = self.rounded(value, exact, self.params.basis(a.level));
         let parts = a.parts.iter().map(|c| self.dev.scale_limbs(c.clone(), &constants)).collect();
         let shadow = a.shadow.as_ref().map(|s| s.map(|z| z * value));
         let estimate = a.estimate.scaled(value, scale);
@@ -355,9 +355,10 @@ impl<'a, D: Device> Evaluator<'a, D> {
                 return Err(ShapeError::Batch { op, left: widest.batch(), right: a.batch() }.into());
             }
             valid_constant(factor, exact.high / a.scale, self.params.log_modulus(a.level))?;
+            let basis = self.params.basis(a.level);
             Ok(match self.params.is_wide() {
-                true => self.rounded(factor, exact.over(own), a.level),
-                false => self.rounded(factor, (exact.high / a.scale).into(), a.level),
+                true => self.rounded(factor, exact.over(own), basis),
+                false => self.rounded(factor, (exact.high / a.scale).into(), basis),
             })
         };
         terms.iter().map(constants).collect()
@@ -422,13 +423,17 @@ impl<'a, D: Device> Evaluator<'a, D> {
         let level = a.level - 1;
         let to = self.params.basis(level);
         let parts = a.parts.iter().map(|p| DivisionRounding::Nearest.divide(self.dev, p, to)).collect();
-        let rounding = match a.parts.len() {
-            3 => noise::division_of_product(self.params),
-            _ => noise::division(self.params),
-        };
-        let estimate = a.estimate.with_noise(rounding, a.slots, scale);
+        let estimate = a.estimate.with_noise(self.rounding_of(a), a.slots, scale);
         let shadow = a.shadow.clone();
         Ok(self.report("rescale", &[a], With::Nothing, Ciphertext { parts, level, scale, estimate, shadow, ..*a }))
+    }
+
+    /// The noise of a division of all polynomials of a ciphertext.
+    fn rounding_of(&self, a: &Ciphertext<D>) -> f64 {
+        match a.parts.len() {
+            3 => noise::division_of_product(self.params),
+            _ => noise::division(self.params),
+        }
     }
 
     /// The scale after a rescale.
@@ -441,7 +446,8 @@ impl<'a, D: Device> Evaluator<'a, D> {
         Ok(scale)
     }
 
-    /// Drops the primes above `level`; value and scale are unchanged.
+    /// Drops the primes above `level`; value and scale are unchanged. A level with a prime that the ciphertext lacks costs a
+    /// division.
     ///
     /// # Errors
     /// [`LevelError::Above`] if the ciphertext is already below that level.
@@ -450,8 +456,39 @@ impl<'a, D: Device> Evaluator<'a, D> {
             return Err(LevelError::Above { op: "drop_level", wanted: level, level: a.level }.into());
         }
         let basis = self.params.basis(level);
+        if !basis.is_subset(self.params.basis(a.level)) {
+            return self.times_on_the_way("drop_level", a, 1.0, (level, a.scale));
+        }
         let parts = a.parts.iter().map(|p| self.dev.restrict(p, basis)).collect();
         Ok(Ciphertext { level, ..a.with_parts(parts) })
+    }
+
+    /// `a·factor` at a lower level and another scale: the constant that brings it there, and one division of the few primes
+    /// that are left to do it with.
+    ///
+    /// # Errors
+    /// [`ScaleError`] or [`EncodeError`] for a factor that does not fit.
+    pub(crate) fn times_on_the_way(
+        &self,
+        op: &'static str,
+        a: &Ciphertext<D>,
+        factor: f64,
+        (level, scale): (usize, f64),
+    ) -> Result<Ciphertext<D>> {
+        let _region = self.dev.region(op, 0);
+        let (params, to) = (self.params, self.params.basis(level));
+        let from = params.on_the_way(a.level, level);
+        let constant_scale = scale * params.quotient(from, to) / a.scale;
+        valid_constant(factor, constant_scale, params.ring().log_modulus(from))?;
+        let constants = self.rounded(factor, constant_scale.into(), from);
+        let lowered = |part: &D::Poly| {
+            let times = self.dev.scale_limbs(self.dev.restrict(part, from), &constants);
+            DivisionRounding::Nearest.divide(self.dev, &times, to)
+        };
+        let parts = a.parts.iter().map(lowered).collect();
+        let estimate = a.estimate.scaled(factor, constant_scale).with_noise(self.rounding_of(a), a.slots, scale);
+        let shadow = a.shadow.as_ref().map(|s| s.map(|z| z * factor));
+        Ok(self.report(op, &[a], With::Constants, Ciphertext { parts, level, scale, estimate, shadow, ..*a }))
     }
 
     /// Fails unless `needed` rescales are left.
@@ -470,9 +507,9 @@ impl<'a, D: Device> Evaluator<'a, D> {
         Ok(scale)
     }
 
-    /// The residues of `value·scale`, rounded, modulo the primes of a level.
-    fn rounded(&self, value: f64, scale: Wide, level: usize) -> Vec<u64> {
-        let moduli = self.params.ring().moduli_of(self.params.basis(level));
+    /// The residues of `value·scale`, rounded, modulo some primes.
+    fn rounded(&self, value: f64, scale: Wide, basis: Basis) -> Vec<u64> {
+        let moduli = self.params.ring().moduli_of(basis);
         if !self.params.is_wide() {
             return moduli.into_iter().map(residue_of((value * scale.high).round())).collect();
         }

@@ -9,6 +9,7 @@ use super::{
     checked::HIDES,
     error::ParamsError,
     literal::{Insecure, ParamsLiteral, PrimeChoice},
+    words,
 };
 
 /// A field that can be changed by name.
@@ -190,6 +191,10 @@ impl ParamsLiteral {
             let reason = "the primes of EvalMod follow from the scale of a set with bootstrapping";
             return Err(ParamsError::Unchangeable { field: field.name, reason });
         }
+        if self.words.is_some() {
+            let reason = "the short primes of a set with words follow from its scale";
+            return Err(ParamsError::Unchangeable { field: field.name, reason });
+        }
         let bits = u32::try_from(scale).unwrap_or(58);
         self.log_scale = bits;
         self.levels.iter_mut().for_each(|level| *level = vec![PrimeChoice::Bits(bits)]);
@@ -212,9 +217,17 @@ impl ParamsLiteral {
     fn fit_special(&mut self) {
         let by_bits = |prime: &PrimeChoice| matches!(prime, PrimeChoice::Bits(1..));
         let Some(&last) = self.special.last().filter(|_| self.special.iter().all(by_bits)) else { return };
-        let chain: Vec<f64> = self.levels.iter().flatten().map(|prime| prime.log2()).collect();
-        let alpha = chain.len().div_ceil(self.dnum.max(1)).max(1);
-        let digit = chain.chunks(alpha).map(|digit| digit.iter().sum::<f64>()).fold(0.0, f64::max);
+        let digit = match &self.words {
+            Some(words) => match words::longest_digit(self, words) {
+                Ok(digit) => digit,
+                Err(_) => return, // the check of the whole set says why
+            },
+            None => {
+                let chain: Vec<f64> = self.levels.iter().flatten().map(|prime| prime.log2()).collect();
+                let alpha = chain.len().div_ceil(self.dnum.max(1)).max(1);
+                chain.chunks(alpha).map(|digit| digit.iter().sum::<f64>()).fold(0.0, f64::max)
+            }
+        };
         let mut held = 0.0;
         // The rule of `Params::new` allows a digit two bits above P; primes are a little shorter than their bits say.
         let is_short = |prime: &PrimeChoice| {

@@ -5,15 +5,13 @@ use super::{
     error::ParamsError,
     known::Known,
     literal::{ParamsLiteral, PrimeChoice, Secret},
+    primes::{Chosen, choose_primes},
     security::{SecurityReport, gate},
     sine::Sine,
+    words,
 };
 use limbwise_device::{Basis, Ring, RingSpec};
-use limbwise_math::{
-    prime::{PrimesExhausted, ntt_primes_below, ntt_primes_near},
-    rns::to_f64,
-    wide::Wide,
-};
+use limbwise_math::{rns::to_f64, wide::Wide};
 use std::sync::Arc;
 
 /// log₂ of the largest scale that f64 alone serves: an encoding of 60 bits is not worse than its f64 values.
@@ -29,8 +27,10 @@ pub struct Params(Arc<Inner>);
 struct Inner {
     literal: ParamsLiteral,
     ring: Ring,
-    /// Limbs of each level: level ℓ has the primes 0 … `limbs[ℓ] − 1`.
-    limbs: Vec<usize>,
+    /// The primes of each level.
+    levels: Vec<Basis>,
+    /// The primes of each level and of those below.
+    reached: Vec<Basis>,
     /// The scale of a settled ciphertext at each level.
     scales: Vec<f64>,
     /// The same with what f64 does not hold, for scales above [`LARGEST_NARROW`].
@@ -57,23 +57,15 @@ impl Params {
     /// [`Self::new`], also for a set without special primes, which has no evaluation keys.
     pub(crate) fn with_or_without_keys(literal: &ParamsLiteral) -> Result<Self, ParamsError> {
         check_ranges(literal)?;
-        let Chosen { chain, special, scale } = choose_primes(literal)?;
-        let limbs: Vec<usize> = literal
-            .levels
-            .iter()
-            .scan(0, |sum, level| {
-                *sum += level.len();
-                Some(*sum)
-            })
-            .collect();
+        let Chosen { chain, levels, special, scale } = choose_primes(literal)?;
         let total = chain.len();
         let spec = RingSpec { log_n: literal.log_n, primes: [&chain[..], &special].concat() };
         let ring = Ring::new(&spec)?;
-        let alpha = total.div_ceil(literal.dnum);
-        let digits: Vec<Basis> = (0..total).step_by(alpha).map(|at| Basis::range(at, total.min(at + alpha))).collect();
+        let digits = digits(literal, &ring, &levels);
         let special_basis = Basis::range(total, ring.moduli().len());
         let log_special = ring.log_modulus(special_basis);
-        let log_digit = digits.iter().map(|&d| ring.log_modulus(d)).fold(0.0, f64::max);
+        let at_levels = |&digit: &Basis| levels.iter().map(move |&level| level & digit).collect::<Vec<_>>();
+        let log_digit = digits.iter().flat_map(at_levels).map(|d| ring.log_modulus(d)).fold(0.0, f64::max);
         if !literal.special.is_empty() && log_special + 2.0 < log_digit {
             return Err(ParamsError::SpecialTooSmall { special: log_special, digit: log_digit, dnum: literal.dnum });
         }
@@ -81,24 +73,32 @@ impl Params {
             gate(literal.standard, literal.log_n, log_modulus, secret, literal.sigma, literal.insecure.as_ref())
         };
         let mut security = pass(ring.log_modulus(ring.full()), literal.secret)?;
-        let exact = if literal.log_scale > LARGEST_NARROW { exact_scales(scale, &chain, &limbs) } else { Vec::new() };
+        let dropped = |level: usize| dropped(&ring, &levels, level);
+        let exact = match literal.log_scale > LARGEST_NARROW {
+            true => exact_scales(scale, levels.len(), |level| exact_dropped(&ring, &levels, level)),
+            false => Vec::new(),
+        };
         let mut scales = match &exact[..] {
-            [] => level_scales(scale, &chain, &limbs),
+            [] => level_scales(scale, levels.len(), dropped),
             exact => exact.iter().map(|scale| scale.high).collect(),
         };
-        check_low_level(literal, &ring, &limbs)?;
+        check_low_level(literal, &ring, &levels)?;
         let bootstrapping = Bootstrapping::new(literal)?;
         if let Some(boot) = &bootstrapping {
-            let q0 = chain[..limbs[0]].iter().map(|&q| to_f64(q)).product();
-            boot.leaves_room(q0, scales[0])?;
-            bootstrapping_scales(&mut scales, boot, &chain, &limbs);
+            boot.leaves_room(dropped(0), scales[0])?;
+            bootstrapping_scales(&mut scales, boot, dropped);
         }
-        let (literal, known) = (literal.clone(), Known::default());
+        let reached = levels.iter().scan(Basis::default(), |reached, &level| {
+            *reached = *reached | level;
+            Some(*reached)
+        });
+        let (literal, known, reached) = (literal.clone(), Known::default(), reached.collect());
         let exact_scales = exact;
         let inner = Inner {
             literal,
             ring,
-            limbs,
+            levels,
+            reached,
             scales,
             exact_scales,
             digits,
@@ -144,7 +144,7 @@ impl Params {
     /// Level of a fresh ciphertext.
     #[must_use]
     pub fn top_level(&self) -> usize {
-        self.0.limbs.len() - 1
+        self.0.levels.len() - 1
     }
 
     /// Number of primes at a level.
@@ -153,26 +153,56 @@ impl Params {
     /// Above the top level; the methods below panic alike.
     #[must_use]
     pub fn limbs(&self, level: usize) -> usize {
-        self.0.limbs[level]
+        self.0.levels[level].len()
     }
 
     /// The primes at a level.
     #[must_use]
     pub fn basis(&self, level: usize) -> Basis {
-        Basis::range(0, self.0.limbs[level])
+        self.0.levels[level]
+    }
+
+    /// The primes at a level and below: those that a key for ciphertexts up to this level has. More than those at the level
+    /// where a set has words.
+    #[must_use]
+    pub fn reached(&self, level: usize) -> Basis {
+        self.0.reached[level]
+    }
+
+    /// The primes that a ciphertext at one level keeps on its way to a lower one: what it is multiplied by there is rounded
+    /// to a constant of at least as many bits as the scale, and all other primes are dropped before.
+    pub(crate) fn on_the_way(&self, from: usize, to: usize) -> Basis {
+        let ring = &self.0.ring;
+        let (from, above, to) = (self.basis(from), self.basis((to + 1).min(from)), self.basis(to));
+        let enough = ring.log_modulus(to) + f64::from(self.0.literal.log_scale) - 0.5;
+        if above.is_subset(from) && ring.log_modulus(above) >= enough {
+            return above;
+        }
+        let mut kept = from & to;
+        for prime in (from - to).iter() {
+            if ring.log_modulus(kept) >= enough {
+                break;
+            }
+            kept = kept | Basis::single(prime);
+        }
+        kept
     }
 
     /// The special primes.
     #[must_use]
     pub fn special(&self) -> Basis {
-        Basis::range(self.0.limbs[self.top_level()], self.0.ring.moduli().len())
+        self.0.ring.full() - self.reached(self.top_level())
     }
 
     /// The nonempty digits at a level, restricted to its primes.
     #[must_use]
     pub fn digits(&self, level: usize) -> Vec<Basis> {
-        let live = self.basis(level);
-        self.0.digits.iter().map(|&d| d & live).filter(|d| !d.is_empty()).collect()
+        self.digits_of(self.basis(level))
+    }
+
+    /// The nonempty digits of some primes.
+    pub(crate) fn digits_of(&self, basis: Basis) -> Vec<Basis> {
+        self.0.digits.iter().map(|&d| d & basis).filter(|d| !d.is_empty()).collect()
     }
 
     /// Whether ciphertexts at a level have keys of one digit and few special primes.
@@ -199,11 +229,15 @@ impl Params {
         }
     }
 
-    /// Product of the primes that a rescale from this level divides by.
+    /// What a rescale from this level divides by: the modulus over that of the level below.
     #[must_use]
     pub fn dropped(&self, level: usize) -> f64 {
-        let from = if level == 0 { 0 } else { self.0.limbs[level - 1] };
-        self.0.ring.spec().primes[from..self.0.limbs[level]].iter().map(|&q| to_f64(q)).product()
+        dropped(&self.0.ring, &self.0.levels, level)
+    }
+
+    /// The modulus of some primes over that of others.
+    pub(crate) fn quotient(&self, from: Basis, to: Basis) -> f64 {
+        quotient(&self.0.ring, from, to)
     }
 
     /// log₂ of the modulus at a level.
@@ -249,8 +283,7 @@ impl Params {
     /// [`Self::dropped`] with what f64 does not hold.
     #[must_use]
     pub fn exact_dropped(&self, level: usize) -> Wide {
-        let from = if level == 0 { 0 } else { self.0.limbs[level - 1] };
-        exact_product(&self.0.ring.spec().primes[from..self.0.limbs[level]])
+        exact_dropped(&self.0.ring, &self.0.levels, level)
     }
 
     /// The bootstrapping section, if the set has one.
@@ -304,12 +337,23 @@ fn covering(ring: &Ring, special: Basis, bits: f64) -> Basis {
     Basis::range(first, end)
 }
 
-fn check_low_level(literal: &ParamsLiteral, ring: &Ring, limbs: &[usize]) -> Result<(), ParamsError> {
+/// The digits of a set.
+fn digits(literal: &ParamsLiteral, ring: &Ring, levels: &[Basis]) -> Vec<Basis> {
+    if literal.words.is_some() {
+        let chain = levels.iter().fold(Basis::default(), |all, &level| all | level);
+        return words::digits(ring, levels, literal.dnum, ring.log_modulus(ring.full() - chain));
+    }
+    let total = levels.last().map_or(0, |level| level.len());
+    let alpha = total.div_ceil(literal.dnum);
+    (0..total).step_by(alpha).map(|at| Basis::range(at, total.min(at + alpha))).collect()
+}
+
+fn check_low_level(literal: &ParamsLiteral, ring: &Ring, levels: &[Basis]) -> Result<(), ParamsError> {
     let Some(low) = literal.low_level else { return Ok(()) };
-    let total = limbs[limbs.len() - 1];
-    let special = ring.log_modulus(Basis::range(total, ring.moduli().len()));
-    let fits = |&level: &usize| ring.log_modulus(Basis::range(0, limbs[level])) + HIDES <= special;
-    match (0..limbs.len()).take_while(fits).last() {
+    let chain = levels.iter().fold(Basis::default(), |all, &level| all | level);
+    let special = ring.log_modulus(ring.full() - chain);
+    let fits = |&level: &usize| ring.log_modulus(levels[level]) + HIDES <= special;
+    match (0..levels.len()).take_while(fits).last() {
         Some(most) if low <= most => Ok(()),
         most => {
             let wanted = most.map_or_else(
@@ -369,104 +413,34 @@ fn check_ranges(literal: &ParamsLiteral) -> Result<(), ParamsError> {
     Ok(())
 }
 
-/// The primes chosen for a set.
-struct Chosen {
-    /// Primes of the chain, level 0 first.
-    chain: Vec<u64>,
-    special: Vec<u64>,
-    /// Scale at the top level.
-    scale: f64,
+/// The modulus of some primes over that of others.
+fn quotient(ring: &Ring, from: Basis, to: Basis) -> f64 {
+    let product = |basis: Basis| basis.iter().map(|i| to_f64(ring.spec().primes[i])).product::<f64>();
+    product(from - to) / product(to - from)
 }
 
-/// Chooses the primes that the literal leaves open.
-///
-/// Special primes, and levels whose bits do not sum to the scale's, take the largest primes below 2^bits. The other
-/// levels are filled from the top down with the primes that bring the next level's scale nearest to the scale at the
-/// top. The top scale is the median of twice as many candidates below 2^bits, so that no chosen prime is a bit longer.
-fn choose_primes(literal: &ParamsLiteral) -> Result<Chosen, ParamsError> {
-    let mut used: Vec<u64> = literal.levels.iter().flatten().chain(&literal.special).filter_map(exact).collect();
-    let largest = |bits: u32, used: &mut Vec<u64>| -> Result<u64, PrimesExhausted> {
-        let prime = ntt_primes_below(literal.log_n, bits, 1, used)?[0];
-        used.push(prime);
-        Ok(prime)
-    };
-    let mut special = Vec::new();
-    for choice in &literal.special {
-        special.push(match *choice {
-            PrimeChoice::Exact(prime) => prime,
-            PrimeChoice::Bits(bits) => largest(bits, &mut used)?,
-        });
-    }
-    let carries = |(index, level): (usize, &Vec<PrimeChoice>)| {
-        index > 0 && level.iter().map(|&c| bits_of(c)).sum::<u32>() == literal.log_scale
-    };
-    let top = scale_at_top(literal, &used, literal.levels.iter().enumerate().filter(|&l| carries(l)).count());
-    let mut scale = top;
-    let mut levels: Vec<Vec<u64>> = Vec::new();
-    for (index, level) in literal.levels.iter().enumerate().rev() {
-        let carries_scale = carries((index, level));
-        let mut chosen = Vec::new();
-        let mut target = scale * scale / top;
-        for (at, &choice) in level.iter().enumerate() {
-            let last = at + 1 == level.len();
-            let prime = match choice {
-                PrimeChoice::Exact(prime) => prime,
-                PrimeChoice::Bits(bits) if carries_scale && last => nearest(literal.log_n, target, bits, &mut used)?,
-                PrimeChoice::Bits(bits) => largest(bits, &mut used)?,
-            };
-            target /= to_f64(prime);
-            chosen.push(prime);
-        }
-        if carries_scale {
-            scale = scale * scale / chosen.iter().map(|&q| to_f64(q)).product::<f64>();
-        }
-        levels.push(chosen);
-    }
-    levels.reverse();
-    Ok(Chosen { chain: levels.concat(), special, scale: top })
+/// The modulus of a level over that of the level below.
+fn dropped(ring: &Ring, levels: &[Basis], level: usize) -> f64 {
+    quotient(ring, levels[level], if level == 0 { Basis::default() } else { levels[level - 1] })
 }
 
-/// The median of the candidates for levels of one prime; 2^log_scale if the literal leaves none open.
-fn scale_at_top(literal: &ParamsLiteral, used: &[u64], count: usize) -> f64 {
-    let open = literal.levels.iter().skip(1).any(|l| l[..] == [PrimeChoice::Bits(literal.log_scale)]);
-    let candidates = ntt_primes_below(literal.log_n, literal.log_scale, 2 * count, used);
-    match candidates {
-        Ok(candidates) if open => to_f64(candidates[count]),
-        _ => 2f64.powi(literal.log_scale.cast_signed()),
-    }
-}
-
-/// The unused prime nearest to a target.
-fn nearest(log_n: u32, target: f64, bits: u32, used: &mut Vec<u64>) -> Result<u64, PrimesExhausted> {
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a positive target below 2^62")]
-    let centre = target.round() as u64;
-    let exhausted = PrimesExhausted { bits, log_n, wanted: used.len() + 1 };
-    let prime = ntt_primes_near(log_n, centre).find(|q| !used.contains(q)).ok_or(exhausted)?;
-    used.push(prime);
-    Ok(prime)
-}
-
-fn exact(choice: &PrimeChoice) -> Option<u64> {
-    match *choice {
-        PrimeChoice::Exact(prime) => Some(prime),
-        PrimeChoice::Bits(_) => None,
-    }
-}
-
-fn bits_of(choice: PrimeChoice) -> u32 {
-    match choice {
-        PrimeChoice::Bits(bits) => bits,
-        PrimeChoice::Exact(prime) => 64 - (prime - 1).leading_zeros(),
+/// [`dropped`] in numbers of two floats.
+fn exact_dropped(ring: &Ring, levels: &[Basis], level: usize) -> Wide {
+    let below = if level == 0 { Basis::default() } else { levels[level - 1] };
+    let times = |product, i: usize| product * Wide::of_integer(ring.spec().primes[i].into());
+    let product = |basis: Basis| basis.iter().fold(Wide::from(1.0), times);
+    match below - levels[level] {
+        new if new.is_empty() => product(levels[level] - below),
+        new => product(levels[level] - below).over(product(new)),
     }
 }
 
 /// `scale(ℓ−1) = scale(ℓ)²/dropped(ℓ)` while that is within one bit of the scale at the top. A level whose primes are
 /// longer or shorter than the scale restarts at the top scale.
-fn level_scales(top: f64, chain: &[u64], limbs: &[usize]) -> Vec<f64> {
-    let mut scales = vec![top; limbs.len()];
-    for level in (1..limbs.len()).rev() {
-        let dropped: f64 = chain[limbs[level - 1]..limbs[level]].iter().map(|&q| to_f64(q)).product();
-        let next = scales[level] * scales[level] / dropped;
+fn level_scales(top: f64, levels: usize, dropped: impl Fn(usize) -> f64) -> Vec<f64> {
+    let mut scales = vec![top; levels];
+    for level in (1..levels).rev() {
+        let next = scales[level] * scales[level] / dropped(level);
         if (next / top).log2().abs() < 1.0 {
             scales[level - 1] = next;
         }
@@ -475,11 +449,10 @@ fn level_scales(top: f64, chain: &[u64], limbs: &[usize]) -> Vec<f64> {
 }
 
 /// [`level_scales`] in numbers of two floats.
-fn exact_scales(top: f64, chain: &[u64], limbs: &[usize]) -> Vec<Wide> {
-    let mut scales = vec![Wide::from(top); limbs.len()];
-    for level in (1..limbs.len()).rev() {
-        let dropped = exact_product(&chain[limbs[level - 1]..limbs[level]]);
-        let next = (scales[level] * scales[level]).over(dropped);
+fn exact_scales(top: f64, levels: usize, dropped: impl Fn(usize) -> Wide) -> Vec<Wide> {
+    let mut scales = vec![Wide::from(top); levels];
+    for level in (1..levels).rev() {
+        let next = (scales[level] * scales[level]).over(dropped(level));
         if (next.high / top).log2().abs() < 1.0 {
             scales[level - 1] = next;
         }
@@ -487,15 +460,10 @@ fn exact_scales(top: f64, chain: &[u64], limbs: &[usize]) -> Vec<Wide> {
     scales
 }
 
-fn exact_product(primes: &[u64]) -> Wide {
-    primes.iter().fold(Wide::from(1.0), |product, &q| product * Wide::of_integer(q.into()))
-}
-
 /// Scales inside EvalMod follow the same rule at the size of EvalMod's primes: each scale squared and divided is that
 /// of the level below. The last one is the user's scale in units of the sine if the sine fixes it, else the prime above
 /// it.
-fn bootstrapping_scales(scales: &mut [f64], boot: &Bootstrapping, chain: &[u64], limbs: &[usize]) {
-    let dropped = |level: usize| chain[limbs[level - 1]..limbs[level]].iter().map(|&q| to_f64(q)).product::<f64>();
+fn bootstrapping_scales(scales: &mut [f64], boot: &Bootstrapping, dropped: impl Fn(usize) -> f64) {
     let end = boot.eval_mod_end();
     let last = end == boot.output_level();
     let result = scales[end] * (-f64::from(boot.log_refined())).exp2();

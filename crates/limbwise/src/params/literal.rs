@@ -121,6 +121,16 @@ fn default_sigma() -> f64 {
     3.2
 }
 
+/// The primes of levels that are made of whole words.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Words {
+    /// Bits of a word: 21 to 61, and at least three more than log₂ N.
+    pub bits: u32,
+    /// Bits of each short prime, at most six: some of them make up what words leave of a level.
+    pub short: Vec<u32>,
+}
+
 /// A CKKS parameter set as written.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -129,6 +139,10 @@ pub struct ParamsLiteral {
     pub log_n: u32,
     /// The primes of each level, level 0 first: a rescale from level ℓ drops the primes of `levels[ℓ]`.
     pub levels: Vec<Vec<PrimeChoice>>,
+    /// Makes the moduli of the user's levels and of those below of whole words: `levels` then says by how many bits they
+    /// differ. `None` for a chain, where a level has the primes of the level below and its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub words: Option<Words>,
     /// The special primes P of key switching.
     pub special: Vec<PrimeChoice>,
     /// Number of digits of hybrid key switching at the top level.
@@ -165,6 +179,7 @@ impl ParamsLiteral {
         Self {
             log_n,
             levels,
+            words: None,
             special: vec![PrimeChoice::Bits(special.0); special.1],
             dnum,
             low_level: None,

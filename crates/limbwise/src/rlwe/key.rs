@@ -76,10 +76,20 @@ impl KeyName {
     /// The digits and special primes of the key for ciphertexts at a level.
     #[must_use]
     pub fn gadget(self, params: &Params, level: usize) -> (Vec<Basis>, Basis) {
+        self.gadget_of(params, params.basis(if self.is_lowest() { 0 } else { level }))
+    }
+
+    /// The digits and special primes of a key for ciphertexts up to a level: those of all primes that these have.
+    #[must_use]
+    pub fn held(self, params: &Params, level: usize) -> (Vec<Basis>, Basis) {
+        self.gadget_of(params, params.reached(if self.is_lowest() { 0 } else { level }))
+    }
+
+    fn gadget_of(self, params: &Params, basis: Basis) -> (Vec<Basis>, Basis) {
         match self {
-            name if name.is_lowest() => (vec![params.basis(0)], params.encapsulation_special()),
-            Self::LowRelinearization | Self::LowGalois(_) => (vec![params.basis(level)], params.low_special()),
-            _ => (params.digits(level), params.special()),
+            name if name.is_lowest() => (vec![basis], params.encapsulation_special()),
+            Self::LowRelinearization | Self::LowGalois(_) => (vec![basis], params.low_special()),
+            _ => (params.digits_of(basis), params.special()),
         }
     }
 
@@ -147,6 +157,12 @@ pub fn rotation_of(g: GaloisElement, log_n: u32) -> Option<i64> {
     })
 }
 
+/// The primes of a gadget: its digits and its special primes.
+#[must_use]
+pub fn with_special(digits: &[Basis], special: Basis) -> Basis {
+    digits.iter().fold(special, |all, &digit| all | digit)
+}
+
 /// Storage form of evaluation keys.
 #[derive(
     Clone,
@@ -208,7 +224,7 @@ pub struct KeyPair<P> {
 pub struct EvaluationKey<D: Device> {
     name: KeyName,
     level: usize,
-    /// One pair per digit over `basis(level)` and the key's special primes, evaluation domain.
+    /// One pair per digit over the primes of its level and below and its special primes, evaluation domain.
     pairs: Arc<Vec<KeyPair<D::Poly>>>,
 }
 
@@ -219,7 +235,7 @@ impl<D: Device> Clone for EvaluationKey<D> {
 }
 
 impl<D: Device> EvaluationKey<D> {
-    /// A key from its pairs over `basis(level) | special`, one per digit.
+    /// A key from its pairs over `reached(level) | special`, one per digit.
     #[must_use]
     pub fn new(name: KeyName, level: usize, pairs: Vec<KeyPair<D::Poly>>) -> Self {
         Self { name, level, pairs: Arc::new(pairs) }
@@ -253,9 +269,9 @@ impl<D: Device> EvaluationKey<D> {
     #[must_use]
     pub fn restrict(&self, dev: &D, params: &Params, level: usize) -> Self {
         let level = level.min(self.level);
-        let (digits, special) = self.name.gadget(params, level);
-        let basis = params.basis(level) | special;
-        let pair = |pair: &KeyPair<D::Poly>| {
+        let (digits, special) = self.name.held(params, level);
+        let basis = with_special(&digits, special);
+        let pair = |(_, pair): (Basis, &KeyPair<D::Poly>)| {
             let uniform = match &pair.uniform {
                 UniformHalf::Stored { poly, seed } => {
                     UniformHalf::Stored { poly: dev.restrict(poly, basis), seed: seed.clone() }
@@ -264,7 +280,14 @@ impl<D: Device> EvaluationKey<D> {
             };
             KeyPair { masked: dev.restrict(&pair.masked, basis), uniform }
         };
-        Self::new(self.name, level, self.pairs[..digits.len()].iter().map(pair).collect())
+        Self::new(self.name, level, self.pairs_of(params, basis).map(pair).collect())
+    }
+
+    /// The pairs of the digits that some primes have, each with its digit of them.
+    fn pairs_of(&self, params: &Params, basis: Basis) -> impl Iterator<Item = (Basis, &KeyPair<D::Poly>)> {
+        let (held, special) = self.name.held(params, self.level);
+        let digits = held.into_iter().map(move |digit| digit & (basis - special));
+        digits.zip(self.pairs.iter()).filter(|(digit, _)| !digit.is_empty())
     }
 
     /// The limbs for a ciphertext at `level`: views of stored halves, expansions of seeded ones.
@@ -276,15 +299,15 @@ impl<D: Device> EvaluationKey<D> {
             return Err(KeyError::TooLow { name: self.name, made: self.level, level }.into());
         }
         let (digits, special) = self.name.gadget(params, level);
-        let shape = Shape::eval(params.ring(), params.basis(level) | special);
-        let cut = |pair: &KeyPair<D::Poly>| {
+        let shape = Shape::eval(params.ring(), with_special(&digits, special));
+        let cut = |(_, pair): (Basis, &KeyPair<D::Poly>)| {
             let uniform = match &pair.uniform {
                 UniformHalf::Stored { poly, .. } => dev.restrict(poly, shape.basis),
                 UniformHalf::Seeded(seed) => dev.expand_seed(&shape, Role::EvaluationKey(self.name.id()), seed),
             };
             [dev.restrict(&pair.masked, shape.basis), uniform]
         };
-        let pairs = self.pairs[..digits.len()].iter().map(cut).collect();
+        let pairs = self.pairs_of(params, shape.basis).map(cut).collect();
         Ok(GadgetKey { digits, special, pairs })
     }
 }

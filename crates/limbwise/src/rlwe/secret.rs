@@ -1,7 +1,7 @@
 //! Secret keys and the generation of public keys. Exists only under the feature `client`.
 
 use super::{
-    key::{EvaluationKey, KeyForm, KeyName, KeyPair, PublicKey, UniformHalf},
+    key::{EvaluationKey, KeyForm, KeyName, KeyPair, PublicKey, UniformHalf, with_special},
     store::{KeyPlan, KeySet},
 };
 use crate::{
@@ -210,7 +210,7 @@ impl<'a, D: Device> KeyGenerator<'a, D> {
     /// The public encryption key.
     #[must_use]
     pub fn public_key(&self) -> PublicKey<D> {
-        let shape = Shape::eval(self.params.ring(), self.params.basis(self.params.top_level()));
+        let shape = Shape::eval(self.params.ring(), self.params.reached(self.params.top_level()));
         let (b, a, seed) = self.encryption_of_zero(&self.secret(shape.basis), &shape, "public key");
         PublicKey { parts: [b, a], seed: Some(seed) }
     }
@@ -266,8 +266,8 @@ impl<'a, D: Device> KeyGenerator<'a, D> {
             Some(_) => {}
         }
         let _region = dev.region("evaluation_key", name.id().0);
-        let (digits, special) = name.gadget(params, level);
-        let basis = params.basis(level) | special;
+        let (digits, special) = name.held(params, level);
+        let basis = with_special(&digits, special);
         // The secret to switch from, and the secret to switch to.
         let (other, secret) = match name {
             KeyName::Relinearization | KeyName::LowRelinearization => {

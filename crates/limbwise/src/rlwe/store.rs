@@ -1,6 +1,6 @@
 //! Sources of evaluation keys while a circuit runs: a set of keys, or declarations while it is planned.
 
-use super::key::{EvaluationKey, KeyForm, KeyName, KeyPair, UniformHalf};
+use super::key::{EvaluationKey, KeyForm, KeyName, KeyPair, UniformHalf, with_special};
 use crate::{
     error::{KeyError, Result},
     params::Params,
@@ -204,8 +204,8 @@ impl<D: Wordless> KeyStore<D> for DeclaredKeys<'_, D> {
 
 /// Declares a key on a device that holds no words.
 pub fn declare<D: Wordless>(dev: &D, params: &Params, name: KeyName, level: usize, form: KeyForm) -> EvaluationKey<D> {
-    let (digits, special) = name.gadget(params, level);
-    let shape = Shape::eval(params.ring(), params.basis(level) | special);
+    let (digits, special) = name.held(params, level);
+    let shape = Shape::eval(params.ring(), with_special(&digits, special));
     let half = || dev.declare(&shape, Role::EvaluationKey(name.id()));
     let pair = || {
         let uniform = match form {
@@ -220,8 +220,8 @@ pub fn declare<D: Wordless>(dev: &D, params: &Params, name: KeyName, level: usiz
 /// Size in bytes of a key at a level in memory: `β·|QP|·N` words per stored half, 32 bytes per seed.
 #[must_use]
 pub fn key_bytes(params: &Params, name: KeyName, level: usize, form: KeyForm) -> u64 {
-    let (digits, special) = name.gadget(params, level);
-    let half = Shape::eval(params.ring(), params.basis(level) | special).bytes();
+    let (digits, special) = name.held(params, level);
+    let half = Shape::eval(params.ring(), with_special(&digits, special)).bytes();
     let digits = digits.len() as u64;
     match form {
         KeyForm::Stored => 2 * digits * half,

@@ -1,7 +1,7 @@
 //! The file of a set of evaluation keys. Each key can be read alone, at its level or below.
 //!
 //! A key is a block of seeds, one per digit, followed by the limbs of each digit's masked half over the primes of its
-//! level and its special primes. The uniform halves are expanded from the seeds. A set may exceed memory: it is written
+//! level and those below and its special primes. The uniform halves are expanded from the seeds. A set may exceed memory: it is written
 //! key by key and read limb by limb.
 
 use super::{
@@ -17,7 +17,7 @@ use crate::{
     params::Params,
     rlwe::{
         EvaluationKey, KeyForm, KeyName, KeySet, Requirements,
-        key::{KeyPair, UniformHalf},
+        key::{KeyPair, UniformHalf, with_special},
     },
 };
 use limbwise_device::{Basis, Device, HostRead, Role, Shape};
@@ -184,15 +184,15 @@ pub fn key_file_bytes(params: &Params, name: KeyName, level: usize) -> u64 {
 struct Stored {
     level: usize,
     begin: Place,
-    digits: usize,
+    digits: Vec<Basis>,
     shape: Shape,
 }
 
 impl Stored {
     fn new(params: &Params, name: KeyName, level: usize, begin: Place) -> Self {
-        let (digits, special) = name.gadget(params, level);
-        let shape = Shape::eval(params.ring(), params.basis(level) | special);
-        Self { level, begin, digits: digits.len(), shape }
+        let (digits, special) = name.held(params, level);
+        let shape = Shape::eval(params.ring(), with_special(&digits, special));
+        Self { level, begin, digits, shape }
     }
 
     /// The rows of one digit.
@@ -202,11 +202,11 @@ impl Stored {
     }
 
     fn seed_bytes(&self) -> u64 {
-        (SEED * self.digits) as u64
+        (SEED * self.digits.len()) as u64
     }
 
     fn end(&self) -> Place {
-        self.rows(self.digits).begin()
+        self.rows(self.digits.len()).begin()
     }
 }
 
@@ -267,11 +267,14 @@ impl<S: Source> KeyFile<S> {
         if level > stored.level {
             return Err(KeyError::TooLow { name, made: stored.level, level }.into());
         }
-        let (digits, special) = name.gadget(&self.params, level);
-        let shape = Shape::eval(self.params.ring(), self.params.basis(level) | special);
+        let (digits, special) = name.held(&self.params, level);
+        let shape = Shape::eval(self.params.ring(), with_special(&digits, special));
         let role = Role::EvaluationKey(name.id());
         let mut pairs = Vec::new();
-        for (digit, seed) in self.seeds(name)?.into_iter().enumerate().take(digits.len()) {
+        for (digit, seed) in self.seeds(name)?.into_iter().enumerate() {
+            if stored.digits[digit].is_disjoint(shape.basis) {
+                continue;
+            }
             let masked = stored.rows(digit).read(&self.file, dev, shape.basis, role)?;
             let uniform = match form {
                 KeyForm::Seeded | KeyForm::Disk => UniformHalf::Seeded(seed),
@@ -298,7 +301,7 @@ impl<S: Source> KeyFile<S> {
     /// [`KeyError::Missing`]; [`WireError`] for a bad file.
     pub fn seeds(&self, name: KeyName) -> Result<Vec<Seed>> {
         let stored = self.find(name)?;
-        let mut bytes = vec![0; SEED * stored.digits + CHECKSUM];
+        let mut bytes = vec![0; SEED * stored.digits.len() + CHECKSUM];
         let payload = self.file.block(stored.begin, &mut bytes)?;
         Ok(payload.as_chunks::<SEED>().0.iter().map(|&bytes| Seed(bytes)).collect())
     }
@@ -324,7 +327,8 @@ impl<S: Source> KeyFile<S> {
         out: &mut [u64],
     ) -> Result<()> {
         let stored = self.find(name)?;
-        check(digit < stored.digits, "digit", digit, format!("below {}", stored.digits))?;
+        let digits = stored.digits.len();
+        check(digit < digits, "digit", digit, format!("below {digits}"))?;
         check(stored.shape.basis.contains(prime), "prime", prime, "one of the key's")?;
         Ok(stored.rows(digit).read_row(&self.file, 0, prime, bytes, out)?)
     }

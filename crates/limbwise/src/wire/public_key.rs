@@ -48,7 +48,7 @@ pub fn read_public_key<S: Source, D: Device>(source: S, dev: &D, params: &Params
     let file = Container::open(source)?;
     file.expect(FileKind::PublicKey, Some(params))?;
     let Header {} = file.header()?;
-    let shape = Shape::eval(params.ring(), params.basis(params.top_level()));
+    let shape = Shape::eval(params.ring(), params.reached(params.top_level()));
     let rows = Rows::new(shape.clone(), file.first().behind(1, SEED as u64));
     file.ends(rows.end())?;
     let seed = read_seed(&file, file.first())?;

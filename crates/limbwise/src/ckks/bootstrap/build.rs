@@ -279,9 +279,9 @@ impl<'b, D: Device> Builder<'b, D> {
         Ok(Some(self.make.constant(self.encoder, &values, packing)?))
     }
 
-    /// X^(N/2) over the primes of the level where EvalMod starts.
+    /// X^(N/2) over the primes of the level where EvalMod starts and of those below.
     fn unit(&self) -> Result<D::Poly> {
-        let basis: Basis = self.params.basis(self.levels.eval_mod_level());
+        let basis: Basis = self.params.reached(self.levels.eval_mod_level());
         self.make.unit(&Shape::eval(self.params.ring(), basis))
     }
 }

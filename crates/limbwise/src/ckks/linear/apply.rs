@@ -131,6 +131,9 @@ impl<'r, D: Device> Run<'r, D> {
         if level > map.plan.level {
             return Err(LevelError::Above { op, wanted: level, level: map.plan.level }.into());
         }
+        if !params.basis(level).is_subset(params.basis(map.plan.level)) {
+            return Err(LevelError::Mismatch { op, left: level, right: map.plan.level }.into());
+        }
         let (log_scale, log_modulus) = ((a.scale * map.plan.scale).log2(), params.log_modulus(level));
         if log_scale > log_modulus - 1.0 {
             return Err(ScaleError::TooLarge { op, log_scale, log_modulus, level }.into());

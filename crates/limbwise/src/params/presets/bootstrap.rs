@@ -10,7 +10,7 @@
 use super::{
     super::{
         bootstrap::{BootstrapLiteral, EvalModLiteral, Order, Refinement},
-        literal::{ParamsLiteral, PrimeChoice},
+        literal::{ParamsLiteral, PrimeChoice, Words},
         sine::Sine,
     },
     Preset, preset_of as preset,
@@ -29,6 +29,7 @@ fn for_all_slots() -> Vec<Preset> {
             "the default: 14 levels, 24.0 bits, 2^-106 failures; keys 5.9 GB, at least 0.9 GB seeded; 32 limbs, dnum 4",
             boot(14, 50, 46, (49, 8), 4),
         ),
+        preset("boot-words", "boot on whole words: 14 levels", boot_words()),
         preset(
             "boot-fast",
             "the least time a level: 15 levels, 21.5 bits, 2^-106 failures; keys 7.3 GB, at least 1.1 GB seeded; no prime above 48 bits",
@@ -152,6 +153,16 @@ fn boot(user: usize, eval_mod: u32, coeff_to_slot: u32, special: (u32, usize), d
     literal.levels = levels(&[(first, 1), (&[30], 3), (&[40], user), (&last, 1), (first, 8), (above, 4)]);
     literal.bootstrapping = Some(bootstrapping(7, Sine::Exponential { harmonics: 2 }));
     literal.low_level = Some(4);
+    literal
+}
+
+/// `boot` on words of 50 bits: four of them for five levels of 40, and digits of seven. The first special primes cover the low
+/// levels, and one of them q₀; all of them hide the digits.
+fn boot_words() -> ParamsLiteral {
+    let mut literal = boot(14, 50, 46, (49, 4), 4);
+    literal.special.extend([PrimeChoice::Bits(41); 4]);
+    literal.levels[18] = vec![PrimeChoice::Bits(30); 2];
+    literal.words = Some(Words { bits: 50, short: vec![30, 30, 40] });
     literal
 }
 
