@@ -18,7 +18,7 @@ _KINDS = {"f": np.float64, "i": np.float64, "u": np.float64, "b": np.float64, "c
 # Bits of precision of parameters that are searched for.
 _PRECISION = 20
 # Presets that bootstrap, by the slots they have; they have been searched for those bits.
-_BOOTSTRAPPING = ((1 << 14, "boot-n15"), (1 << 15, "boot"))
+_BOOTSTRAPPING = ((1 << 14, "boot-n15"), (1 << 15, "boot-words"))
 
 
 def as_array(values: npt.ArrayLike) -> npt.NDArray[Any]:

@@ -17,7 +17,7 @@ from limbwise.errors import DtypeError, EncodeError, LimbwiseError, ShapeError
 Clear = npt.NDArray[Any]
 
 # Leveled presets, smallest first; beyond them the weights are bootstrapped.
-_PRESETS = ("n14-l7-s40", "n15-l16-s40", "n16-l24-s40", "n16-l32-s40", "boot")
+_PRESETS = ("n14-l7-s40", "n15-l16-s40", "n16-l24-s40", "n16-l32-s40", "boot-words")
 
 
 class NotFittedError(LimbwiseError, ValueError, AttributeError):

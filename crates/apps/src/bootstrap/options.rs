@@ -117,12 +117,12 @@ pub struct BootstrapArgs {
     passes: Option<usize>,
 
     /// Parameters with bootstrapping: a preset's name ("limbwise params show") or a TOML file
-    /// [default: boot]
+    /// [default: boot-words]
     #[arg(long, value_name = "NAME|FILE.toml", help_heading = "Parameters")]
     preset: Option<String>,
 }
 
-const PRESET: &str = "boot";
+const PRESET: &str = "boot-words";
 
 impl Workload for BootstrapArgs {
     type Scheme = Ckks;

@@ -105,7 +105,7 @@ pub struct HeirArgs {
     keys: Option<KeyForm>,
 
     /// Parameters: a preset's name ("limbwise params show") or a TOML file
-    /// [default: chosen for the text; boot for a program that bootstraps]
+    /// [default: chosen for the text; boot-words for a program that bootstraps]
     #[arg(long, value_name = "NAME|FILE.toml", help_heading = "Parameters")]
     preset: Option<String>,
 }
@@ -113,7 +113,7 @@ pub struct HeirArgs {
 /// The name of chosen parameters.
 const CHOSEN: &str = "chosen for the text";
 /// The usual preset of programs that bootstrap.
-const BOOTSTRAPS: &str = "boot";
+const BOOTSTRAPS: &str = "boot-words";
 
 /// A text from a file.
 pub(super) fn read_text(path: &Path) -> Refusable<Text> {

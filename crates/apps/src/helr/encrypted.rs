@@ -51,7 +51,7 @@ pub enum HelrError {
     Levels { between: usize, each: usize, levels: usize },
     /// Not even one iteration fits, or the parameters lack the bootstrapping that the options need.
     #[error(
-        "{iterations} iterations of {each} levels take bootstrapping, or {needed} levels; the parameters have {levels} and no bootstrapping: choose boot-few, or fewer iterations"
+        "{iterations} iterations of {each} levels take bootstrapping, or {needed} levels; the parameters have {levels} and no bootstrapping: choose boot-few-words, or fewer iterations"
     )]
     NoBootstrapping { iterations: usize, each: usize, needed: usize, levels: usize },
     #[error(

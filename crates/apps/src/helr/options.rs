@@ -102,7 +102,7 @@ pub struct HelrArgs {
     learning_rate: f64,
 
     /// Parameters with bootstrapping: a preset's name ("limbwise params show") or a TOML file
-    /// [default: boot-few]
+    /// [default: boot-few-words]
     #[arg(long, value_name = "NAME|FILE.toml", help_heading = "Parameters")]
     preset: Option<String>,
 
@@ -110,7 +110,7 @@ pub struct HelrArgs {
     storage: StorageArgs,
 }
 
-const PRESET: &str = "boot-few";
+const PRESET: &str = "boot-few-words";
 
 /// Sizes of the generated data: two mini-batches, plus the test images.
 const GENERATED: usize = 2560;

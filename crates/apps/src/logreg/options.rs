@@ -99,7 +99,7 @@ pub struct LogregArgs {
     interval: f64,
 
     /// Parameters: a preset's name ("limbwise params show") or a TOML file
-    /// [default: the smaller of n16-l24-s40 and n16-l32-s40 that has the levels, else boot, which bootstraps]
+    /// [default: the smaller of n16-l24-s40 and n16-l32-s40 that has the levels, else boot-words, which bootstraps]
     #[arg(long, value_name = "NAME|FILE.toml", help_heading = "Parameters")]
     preset: Option<String>,
 
@@ -130,7 +130,7 @@ impl LogregData {
 }
 
 /// Presets that are tried when none is asked for, smallest first.
-const DEFAULT_PRESETS: [&str; 3] = ["n16-l24-s40", "n16-l32-s40", "boot"];
+const DEFAULT_PRESETS: [&str; 3] = ["n16-l24-s40", "n16-l32-s40", "boot-words"];
 /// Most rows of a mini-batch when none are asked for.
 const DEFAULT_BATCH: usize = 1024;
 

@@ -113,7 +113,7 @@ pub struct NetworkArgs {
     storage: StorageArgs,
 
     /// Parameters: a preset's name ("limbwise params show") or a TOML file
-    /// [default: the smallest of n13-l3-s40, n14-l7-s40, n15-l16-s40, n16-l24-s40, n16-l32-s40, boot that has the levels]
+    /// [default: the smallest of n13-l3-s40, n14-l7-s40, n15-l16-s40, n16-l24-s40, n16-l32-s40, boot-words that has the levels]
     #[arg(long, value_name = "NAME|FILE.toml", help_heading = "Parameters")]
     preset: Option<String>,
 }
@@ -137,7 +137,7 @@ const PACKINGS: &[Choice<Packed>] = &[
 ];
 
 /// From the smallest to the largest.
-const PRESETS: [&str; 6] = ["n13-l3-s40", "n14-l7-s40", "n15-l16-s40", "n16-l24-s40", "n16-l32-s40", "boot"];
+const PRESETS: [&str; 6] = ["n13-l3-s40", "n14-l7-s40", "n15-l16-s40", "n16-l24-s40", "n16-l32-s40", "boot-words"];
 /// Generated samples to calibrate on.
 const GENERATED: usize = 16;
 

@@ -13,7 +13,7 @@ use crate::{
 use limbwise::{
     ckks::{Ciphertext, Estimate},
     params::Params,
-    rlwe::{KeyForm, KeyName, UniformHalf},
+    rlwe::{KeyForm, KeyName, UniformHalf, key::with_special},
     wire::{Container, KeyFile, read_ciphertext, write_ciphertext},
 };
 #[cfg(feature = "client")]
@@ -272,7 +272,7 @@ impl Convert {
         let mut written = Vec::new();
         for (name, level) in file.names() {
             let key = file.read_key(dev, name, level, KeyForm::Stored)?;
-            let (_, special) = name.gadget(params, level);
+            let (digits, special) = name.held(params, level);
             let stem = match name {
                 KeyName::Relinearization => "relin".to_owned(),
                 KeyName::Galois(g) => format!("galois{}", g.value()),
@@ -281,7 +281,7 @@ impl Convert {
             for (digit, pair) in key.pairs().iter().enumerate() {
                 let UniformHalf::Stored { poly, .. } = &pair.uniform else { continue };
                 for (half, poly) in [&pair.masked, poly].into_iter().enumerate() {
-                    let (npz, basis) = (Cursor::new(Vec::new()), params.basis(level) | special);
+                    let (npz, basis) = (Cursor::new(Vec::new()), with_special(&digits, special));
                     let npz = files::write_half(npz, (dev, params), poly, basis).map_err(refused)?;
                     let path = out.join(format!("{stem}_d{digit}_{half}.npz"));
                     written.push(self.put(&path, npz.get_ref())?);

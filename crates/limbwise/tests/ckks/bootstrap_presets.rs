@@ -105,7 +105,8 @@ macro_rules! full_size {
 }
 
 full_size! {
-    the_default: "boot", 24.0 bits, 1;
+    the_default: "boot-words", 24.0 bits, 1;
+    a_prime_a_level: "boot", 24.0 bits, 1;
     fast: "boot-fast", 21.5 bits, 1;
     cosine: "boot-cosine", 22.6 bits, 1;
     precise: "boot-precise", 31.5 bits, 2;

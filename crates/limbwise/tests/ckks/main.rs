@@ -36,3 +36,5 @@ mod shadow;
 mod tensor;
 #[cfg(test)]
 mod threads;
+#[cfg(test)]
+mod words;

@@ -4,7 +4,7 @@ use super::ops::{Operand, Operation, Operations, What};
 use crate::{error::Result, server::Server};
 use limbwise::{
     ckks::{Ciphertext, Done, Encoder, LinearTransform, Watch, With},
-    params::Params,
+    params::{Params, ParamsError},
     rlwe::DeclaredKeys,
     scheme::{Ckks, Keys},
 };
@@ -20,6 +20,11 @@ use std::{
 /// The operations of a program on its ciphertexts, in order.
 pub fn listed<P: Program<Scheme = Ckks>>(program: &P) -> Result<Operations> {
     let params = program.params();
+    if let Some(words) = &params.literal().words {
+        let wanted = "a set whose levels drop primes of one chain, as this format has them, such as boot".into();
+        let got = format!("words of {} bits", words.bits);
+        return Err(limbwise::Error::from(ParamsError::Range { field: "words", got, wanted }).into());
+    }
     let (recorder, encoder) = (Recorder::new(Null::default()), Encoder::new(params));
     let keys = DeclaredKeys::all(&recorder, params);
     let server = Server::declared(&recorder, &encoder, program)?;

@@ -25,11 +25,15 @@ pub(super) fn presets() -> Vec<Preset> {
 fn for_all_slots() -> Vec<Preset> {
     vec![
         preset(
+            "boot-words",
+            "the default: boot on whole words: 14 levels, 24.0 bits, 2^-106 failures; keys 5.5 GB, at least 0.8 GB seeded; 28 limbs, dnum 4",
+            boot_words(),
+        ),
+        preset(
             "boot",
-            "the default: 14 levels, 24.0 bits, 2^-106 failures; keys 5.9 GB, at least 0.9 GB seeded; 32 limbs, dnum 4",
+            "a prime a level: 14 levels, 24.0 bits, 2^-106 failures; keys 5.9 GB, at least 0.9 GB seeded; 32 limbs, dnum 4",
             boot(14, 50, 46, (49, 8), 4),
         ),
-        preset("boot-words", "boot on whole words: 14 levels", boot_words()),
         preset(
             "boot-fast",
             "the least time a level: 15 levels, 21.5 bits, 2^-106 failures; keys 7.3 GB, at least 1.1 GB seeded; no prime above 48 bits",
@@ -95,6 +99,11 @@ fn for_all_slots() -> Vec<Preset> {
 
 fn for_few_slots() -> Vec<Preset> {
     vec![
+        preset(
+            "boot-few-words",
+            "boot-few on whole words, 24 limbs, dnum 3: 12 levels, 2^-113 failures at 256 slots",
+            boot_few_words(),
+        ),
         preset(
             "boot-few",
             "for few slots, two maps each way, 27 limbs, dnum 3: 12 levels, 2^-113 failures at 256 slots",
@@ -295,6 +304,11 @@ fn boot_uniform() -> ParamsLiteral {
     let eval_mod = EvalModLiteral { range: 512, degree: 119, double_angles: 6, sine };
     literal.bootstrapping = Some(BootstrapLiteral { ephemeral_weight: None, eval_mod, ..bootstrapping(9, sine) });
     literal
+}
+
+/// `boot_few` on words of 50 bits.
+fn boot_few_words() -> ParamsLiteral {
+    ParamsLiteral { words: Some(Words { bits: 50, short: vec![30, 30, 40] }), ..boot_few() }
 }
 
 /// For few slots, whose linear steps are short: two maps each. The cosine takes both halves side by side through

@@ -54,12 +54,16 @@ fn read_rows(arrays: &Arrays, params: &Params, basis: Basis, prefix: &str) -> Re
 }
 
 /// Checks that the moduli are these primes, in their order.
+/// Whether these are the primes of a basis.
+fn has_moduli(params: &Params, basis: Basis, got: &[i128]) -> bool {
+    got.iter().copied().eq(params.ring().moduli_of(basis).into_iter().map(|q| i128::from(q.value())))
+}
+
 fn same_moduli(arrays: &Arrays, params: &Params, wanted: Basis) -> Result<(), NpzError> {
     let primes: Vec<u64> = params.ring().moduli_of(wanted).into_iter().map(Modulus::value).collect();
     let got = arrays.wholes("moduli")?.values;
-    let same = got.len() == primes.len() && got.iter().zip(&primes).all(|(&x, &q)| x == i128::from(q));
     let listed = |all: &[String]| all.join(", ");
-    match same {
+    match has_moduli(params, wanted, &got) {
         true => Ok(()),
         false => Err(arrays.field(
             "moduli",
@@ -91,8 +95,12 @@ pub fn read_ciphertext<D: Device>(
     estimate: Estimate,
 ) -> Result<Ciphertext<D>, NpzError> {
     let arrays = Arrays::read(bytes, path)?;
-    let count = arrays.wholes("moduli")?.values.len();
-    let level = (0..=params.top_level()).find(|&level| params.limbs(level) == count);
+    let moduli = arrays.wholes("moduli")?.values;
+    let count = moduli.len();
+    let mut levels = (0..=params.top_level()).filter(|&level| params.limbs(level) == count).peekable();
+    let first = levels.peek().copied();
+    // Levels of whole words may have as many primes as another.
+    let level = levels.find(|&level| has_moduli(params, params.basis(level), &moduli)).or(first);
     let level = level.ok_or_else(|| arrays.field("moduli", count, "as many as a level has"))?;
     let basis = params.basis(level);
     same_moduli(&arrays, params, basis)?;
@@ -143,7 +151,7 @@ pub fn read_half<D: Device>(
     name: KeyName,
 ) -> Result<D::Poly, NpzError> {
     let arrays = Arrays::read(bytes, path)?;
-    let basis = params.basis(params.top_level()) | params.special();
+    let basis = params.reached(params.top_level()) | params.special();
     same_moduli(&arrays, params, basis)?;
     let words = read_rows(&arrays, params, basis, "")?;
     Ok(uploaded(dev, params, basis, Role::EvaluationKey(name.id()), &words))

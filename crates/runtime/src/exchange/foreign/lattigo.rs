@@ -202,7 +202,7 @@ impl<'a> Cursor<'a> {
     }
 
     fn over_q(&mut self, words: Words) -> Result<Polynomial, ForeignError> {
-        let (at, chain) = (format!("byte {}", self.at), self.params.basis(self.params.top_level()));
+        let (at, chain) = (format!("byte {}", self.at), self.params.reached(self.params.top_level()));
         Ok(Polynomial { at, form: words.form, limbs: self.limbs(chain, words)? })
     }
 

@@ -277,7 +277,7 @@ impl<'a> Binding<'a> {
     /// # Errors
     /// Those of [`Self::words`].
     pub fn public_key<D: Device>(&self, dev: &D, [b, a]: &[Polynomial; 2]) -> Result<PublicKey<D>, ForeignError> {
-        let basis = self.params.basis(self.params.top_level());
+        let basis = self.params.reached(self.params.top_level());
         let over_q = |poly: &Polynomial| {
             let limbs = poly.limbs.iter().take(basis.len()).cloned().collect();
             self.upload(dev, &Polynomial { at: poly.at.clone(), form: poly.form, limbs }, basis, Role::Temporary)
@@ -297,12 +297,12 @@ impl<'a> Binding<'a> {
             Some(g) => return Err(ForeignError::field("Galois element", g, "an odd number below 2N")),
         };
         let top = params.top_level();
-        let (digits, special) = name.gadget(params, top);
+        let (digits, special) = name.held(params, top);
         if theirs.pairs.len() != digits.len() {
             let (got, wanted) = (format!("{} digits", theirs.pairs.len()), format!("{} (dnum)", digits.len()));
             return Err(ForeignError::field(name, got, wanted));
         }
-        let basis = params.basis(top) | special;
+        let basis = params.reached(top) | special;
         theirs.pairs.iter().flatten().try_for_each(|half| self.fits(half, basis))?;
         let half = |poly: &Polynomial| {
             let uploaded = self.upload(dev, poly, basis, Role::EvaluationKey(name.id()))?;
@@ -343,7 +343,7 @@ impl<'a> Binding<'a> {
         poly: &Polynomial,
     ) -> Result<limbwise::rlwe::SecretKey, ForeignError> {
         let params = self.params;
-        let chain = params.basis(params.top_level());
+        let chain = params.reached(params.top_level());
         let basis = if poly.limbs.len() == chain.len() { chain } else { chain | params.special() };
         let uploaded = self.upload(dev, poly, basis, Role::Temporary)?;
         let words = Zeroizing::new(dev.download(&dev.intt(uploaded))?);
