@@ -335,11 +335,8 @@ impl Helr {
             // The factor is an integer, so it takes no level.
             let large = auto.eval.mul_scalar(&half, WEIGHT_BOUND / 2.0, 1.0)?;
             let low = auto.scale_to(&large, 1.0, self.level(done))?;
-            // Every row meets copies of the noise of its own, and a gradient is a sum over all rows: the walk goes on with what
-            // the copies have in common.
-            let estimate = low.estimate;
-            let copies = Ciphertext { estimate, ..low.with_slots(self.layout.slots()) };
-            Ok::<_, limbwise::Error>(copies.bounded_by(WEIGHT_BOUND))
+            // A gradient is a sum over all rows.
+            Ok::<_, limbwise::Error>(low.as_copies(self.layout.slots()).bounded_by(WEIGHT_BOUND))
         };
         Ok([whole(twice_v)?, whole(twice_w)?])
     }

@@ -232,7 +232,8 @@ impl Logreg {
         let [w, before] = few;
         let both = auto.bootstrap(&auto.eval.stack(&[w?, before?]))?;
         let both = auto.scale_to(&both, 1.0, both.level - 1)?;
-        Ok([0, 1].map(|i| auto.eval.split(&both, i, i + 1).with_slots(slots)))
+        // A gradient is a sum over all rows.
+        Ok([0, 1].map(|i| auto.eval.split(&both, i, i + 1).as_copies(slots)))
     }
 
     /// `σ̂(interval·u)·γ_t/|B_t|` as a series in u.

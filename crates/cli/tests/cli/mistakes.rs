@@ -212,7 +212,7 @@ fn outputs_do_not_overwrite_each_other() {
         assert!(text.contains(both), "{text}");
     }
     // What is refused late has printed nothing either.
-    let text = refused(&folder, &["record", "bootstrap", "--operations", "b.csv"]);
+    let text = refused(&folder, &["record", "bootstrap", "--preset", "boot", "--operations", "b.csv"]);
     assert!(text.contains("HERACLES"), "{text}");
 }
 

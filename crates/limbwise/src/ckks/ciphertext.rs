@@ -86,6 +86,14 @@ impl<D: Device> Ciphertext<D> {
         Self { slots, shadow, estimate, ..self }
     }
 
+    /// [`Self::with_slots`] for copies that meet in sums: the error is what they have in common. What each copy's noise has of
+    /// its own averages out, where a sum of rows multiplies it as if it were the same in all.
+    #[must_use]
+    pub fn as_copies(self, slots: usize) -> Self {
+        let estimate = self.estimate;
+        Self { estimate, ..self.with_slots(slots) }
+    }
+
     /// What [`Self::with_slots`] widened, read with its own slots again ([`Estimate::narrowed`]).
     #[must_use]
     pub fn narrowed(self, slots: usize) -> Self {
