@@ -118,6 +118,7 @@ class Context:
         self._shadow = shadow
         self._budget = budget
         self._least_level = params.levels
+        self._approximations: dict[str, float] = {}
         self._side = "trace" if session.is_trace else "both sides" if session.has_secret else "server"
 
     # Encryption and decryption

@@ -266,9 +266,9 @@ class Forest(Compiled):
         """
         return {name.strip(): self.workload.time(name.strip(), **numbers) for name in machines.split(",")}
 
-    def run(self, *, device: str | None = None, threads: int | None = None) -> Run:
+    def run(self, *, device: str | None = None, threads: int | None = None, profile: bool = False) -> Run:
         """Run client and server in one process on the rows, and compare with the quantized forest in the clear."""
-        return self.workload.run(device=device, threads=threads)
+        return self.workload.run(device=device, threads=threads, profile=profile)
 
     def predict(self, rows: npt.ArrayLike) -> npt.NDArray[Any]:
         """Return the answers for rows, encrypted, evaluated and decrypted here: labels, or numbers of a regression.
