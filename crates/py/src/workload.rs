@@ -318,7 +318,7 @@ impl Workload {
                 let moved = client.in_way(way);
                 let client = Of(moved.as_ref().unwrap_or(client));
                 let sides = Sides { program: &program, client: &client, seeds: &SeedSource::System };
-                let host = || calibrated(degrees_of(built))?.spec().map_err(Error::from);
+                let host = || calibrated(degrees_of(built))?.spec();
                 let profile = profile.then(host).transpose().map_err(Failure::Runtime)?;
                 let options = RunOptions { ask: Some(look_at_signals), profile, ..RunOptions::default() };
                 run(&dev, &sides, (&recording, &plan), &options, &mut Watch, &mut told).map_err(Failure::Runtime)
