@@ -125,7 +125,9 @@ impl Similarity {
         };
         let plan = SignPlan::new(margin / task.range(), 2.0 * error, 5)
             .ok_or_else(|| mistake(format!("a margin of {margin}: no polynomials decide it; choose a larger one")))?;
-        let program = Self { params: params.clone(), task, layout, step: Composed::step(&plan) };
+        // A cosine within the margin is refused.
+        let step = Composed::step(&plan).beyond(margin / task.range());
+        let program = Self { params: params.clone(), task, layout, step };
         let (needed, there) = (program.level(), params.user_level());
         if needed > there {
             return Err(mistake(format!(
