@@ -49,7 +49,11 @@ def _slots(f: dict[str, Any]) -> tuple[str, Rows]:
     if boot:
         how = f"{boot['rotations']}, {boot['content']} values, fails with 2^{boot['log2_failure']:.0f}"
         rows.append(("bootstrapping", f"{boot['levels']} levels each time; {how}"))
-    return _ring(f), [*rows, ("precision", f"{f['precision_bits']['predicted']:.1f} bits mean, expected")]
+    rows.append(("precision", f"{f['precision_bits']['predicted']:.1f} bits mean, expected"))
+    missed = ", ".join(f"{one['function']} by up to {one['error']:.2g}" for one in f.get("approximations", []))
+    if missed:
+        rows.append(("polynomials", f"miss {missed}; the precision does not count it"))
+    return _ring(f), rows
 
 
 def _messages(f: dict[str, Any]) -> tuple[str, Rows]:

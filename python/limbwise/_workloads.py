@@ -100,19 +100,21 @@ class Workload:
         report, trace, way = self._native.time(machine, changes, events)
         return Timing.of(report, trace, self.record(), dict(changes), way)
 
-    def run(self, *, device: str | None = None, threads: int | None = None) -> Run:
+    def run(self, *, device: str | None = None, threads: int | None = None, profile: bool = False) -> Run:
         """Run client and server in one process: keys, encryption, evaluation, decryption, comparison.
 
         Args:
             device: what computes, as ``limbwise list`` names it; ``"cpu"`` by default.
             threads: threads of one operation, from 1; all by default.
+            profile: whether the times of the evaluation's regions are taken, beside those predicted, into ``facts["profile"]``:
+                path, seconds, how often it was entered. Of the CPU alone.
 
         Raises:
-            ParamsError: a number of threads below 1.
+            ParamsError: a number of threads below 1; a profile of another device.
         """
         whole("threads", threads, 1)
         warn_insecure(self._native.insecure_reason)
-        return Run(json.loads(self._native.run(device=device, threads=threads)))
+        return Run(json.loads(self._native.run(device=device, threads=threads, profile=profile)))
 
     def keygen(
         self, client: PathLike, server: PathLike, *, passphrase: str | None = None
@@ -200,13 +202,21 @@ class Run:
         return _tables.html(_tables.of_run(self.facts))
 
 
-def run(name: str | Workload, *, device: str | None = None, threads: int | None = None, **options: Any) -> Run:
+def run(
+    name: str | Workload,
+    *,
+    device: str | None = None,
+    threads: int | None = None,
+    profile: bool = False,
+    **options: Any,
+) -> Run:
     """Run a workload, client and server in one, and compare its results with the clear twin's.
 
     Args:
         name: a workload's name with its ``options`` (:func:`workload`), or a :class:`Workload`.
         device: name of the device; ``"cpu"`` by default.
         threads: number of threads; all by default.
+        profile: see :meth:`Workload.run`.
         options: see :func:`workload`.
 
     >>> lw.run("gates").wrong
@@ -215,8 +225,8 @@ def run(name: str | Workload, *, device: str | None = None, threads: int | None 
     if isinstance(name, Workload):
         if options:
             raise ParamsError(f"{', '.join(options)}: a workload that is made has its options: make it with these")
-        return name.run(device=device, threads=threads)
-    return workload(name, **options).run(device=device, threads=threads)
+        return name.run(device=device, threads=threads, profile=profile)
+    return workload(name, **options).run(device=device, threads=threads, profile=profile)
 
 
 @dataclass(frozen=True)

@@ -138,9 +138,15 @@ class EncryptedArray:
         from limbwise._numpy import FUNCTIONS
 
         ours = FUNCTIONS.get(function)
-        if ours is None:
+        if ours is not None:
+            return ours(*args, **kwargs)
+        try:
             return function._implementation(*args, **kwargs)  # type: ignore[attr-defined]
-        return ours(*args, **kwargs)
+        except TypeError as e:
+            if "ufunc" not in str(e):
+                raise
+            text = f"np.{function.__name__} of an encrypted array: wanted operators, its own methods or lw's functions"
+            raise DtypeError(text) from None
 
     def __iter__(self) -> Any:
         return (self[i] for i in range(len(self)))

@@ -118,6 +118,7 @@ class Context:
         self._shadow = shadow
         self._budget = budget
         self._least_level = params.levels
+        self._approximations: dict[str, float] = {}
         self._side = "trace" if session.is_trace else "both sides" if session.has_secret else "server"
 
     # Encryption and decryption
@@ -448,7 +449,7 @@ class Context:
             self._least_level = min(self._least_level, x.level - (x.log_scale > 1.5 * self.params.log_scale))
         if isinstance(self._shadow, bool) or self._session.is_trace or not x._held.has_shadow or not self.has_secret:
             return x
-        measured = self._session.precision(x._held)
+        measured = self._session.precision_within(x._held)
         if measured is not None and 2.0 ** -measured[1] > self._shadow:
             raise ShadowError(
                 f"{name} is the first operation whose result is {2.0 ** -measured[1]:.3g} from its clear twin, where "

@@ -41,6 +41,12 @@ def _interval(x: EncryptedArray, interval: float | tuple[float, float] | None) -
     return low, high
 
 
+def _misses(x: EncryptedArray, name: str, error: float) -> None:
+    """Note how far a result may be from the function that its polynomials stand for; a plan lists the largest."""
+    noted = x._context._approximations
+    noted[name] = max(error, noted.get(name, 0.0))
+
+
 def _added(x: EncryptedArray, value: float) -> EncryptedArray:
     """Add to the values, not to padding and to leftovers of sums."""
     axes = [*x._layout.axes((0,) * x.ndim), *((s, e, 1, 0) for s, e in x._layout.dead)]
@@ -119,7 +125,9 @@ def function(
     low, high = _interval(x, interval)
     coefficients, error = _limbwise.fit(f, low, high, degree)
     logger.info("degree %d on [%g, %g]: error %.2g", degree, low, high, error)
-    return _series(x, coefficients, low, high, getattr(f, "__name__", "function"))
+    name = getattr(f, "__name__", "function")
+    _misses(x, name, error)
+    return _series(x, coefficients, low, high, name)
 
 
 def _depth(coefficients: Sequence[float]) -> int:
@@ -154,11 +162,13 @@ def sigmoid(x: EncryptedArray, *, interval: float | tuple[float, float] = 8.0, e
 
     Raises:
         DtypeError: ``x`` is not encrypted, or complex.
-        EncodeError: an interval that is none.
+        EncodeError: an interval or an error that is none.
         LevelError: an error that no polynomial of degree 255 keeps, or more levels than there are.
     """
     x = _real(x, "sigmoid")
     low, high = _interval(x, interval)
+    if not 0 < error < np.inf:
+        raise EncodeError(f"sigmoid: error {error}: give one finite number above 0; smaller ones take more levels")
     coefficients, reached = _limbwise.fit_sigmoid(low, high, error, min(_deepest(x), 8))
     if not reached <= error:
         raise LevelError(
@@ -167,6 +177,7 @@ def sigmoid(x: EncryptedArray, *, interval: float | tuple[float, float] = 8.0, e
         )
     logger.info("sigmoid: degree %d on [%g, %g], error %.2g", len(coefficients) - 1, low, high, reached)
     _needs(x, int((low, high) != (-1.0, 1.0)) + _depth(coefficients), "sigmoid")
+    _misses(x, "sigmoid", reached)
     return _series(x, coefficients, low, high, "sigmoid")
 
 
@@ -183,7 +194,10 @@ def sign(
         gap: between −gap·bound and gap·bound the result is anything between −1 and 1.
         error: the largest difference elsewhere.
     """
-    return _sign(_real(x, "sign"), 1.0, bound, gap, error)
+    x = _real(x, "sign")
+    signs = _sign(x, 1.0, bound, gap, error)
+    _misses(x, "sign beyond its gap", error)
+    return signs
 
 
 def _sign(x: EncryptedArray, factor: float, bound: float | None, gap: float, error: float) -> EncryptedArray:
@@ -219,7 +233,10 @@ def compare(
         EncodeError: a bound that is not one positive number.
     """
     difference = a - b
-    return _sign(_real(difference, "compare"), 0.5, bound, gap, 2 * error) + 0.5
+    difference = _real(difference, "compare")
+    halves = _sign(difference, 0.5, bound, gap, 2 * error)
+    _misses(difference, "compare beyond its gap", error)
+    return halves + 0.5
 
 
 def relu(
@@ -238,7 +255,9 @@ def relu(
         EncodeError: a bound that is not one positive number.
     """
     x = _moves.quiet(_real(x, "relu"))
-    return x * _sign(x, 0.5, bound, gap, error) + x * 0.5
+    halves = _sign(x, 0.5, bound, gap, error)
+    _misses(x, "relu", 0.5 * max(gap, error) * _interval(x, bound)[1])
+    return x * halves + x * 0.5
 
 
 def maximum(

@@ -398,15 +398,22 @@ class EncryptedIntegers:
         """Return slots in other places: a message of fewer than all leaves its own."""
         return self._made(inner, beyond=not self._summed and self.shape[-1] < self.context.slots)
 
-    def sum(self) -> EncryptedIntegers:
-        """Return the sum of the integers of each message.
+    def sum(self, axis: int | None = -1, *, out: None = None) -> EncryptedIntegers:
+        """Return the sum of the integers of each message, as ``numpy.sum`` along the last axis.
 
         What a rotation has moved out of the message does not count: it is multiplied by zero first, which takes as much
         noise as a product with clear integers.
 
+        Args:
+            axis: the last one; rows of a batch are added by nobody.
+            out: for ``numpy.sum``, which passes it.
+
         Raises:
             LevelError: not enough noise is left for that.
+            ShapeError: another axis, or None where there are several.
         """
+        if out is not None or axis not in ((-1, 0, None) if len(self.shape) < 2 else (-1, len(self.shape) - 1)):
+            raise ShapeError(f"the sum along axis {axis} of integers of shape {self.shape}: wanted the last axis, -1")
         if self._summed:
             return self
         held = self._inner

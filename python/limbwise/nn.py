@@ -194,9 +194,9 @@ class Network(Compiled):
         """
         return {name.strip(): self.workload.time(name.strip(), **numbers) for name in machines.split(",")}
 
-    def run(self, *, device: str | None = None, threads: int | None = None) -> Run:
+    def run(self, *, device: str | None = None, threads: int | None = None, profile: bool = False) -> Run:
         """Run client and server in one process on the samples, and compare with the twin."""
-        return self.workload.run(device=device, threads=threads)
+        return self.workload.run(device=device, threads=threads, profile=profile)
 
     def check(
         self, samples: npt.ArrayLike, labels: npt.ArrayLike | None = None, *, encrypted: int = 0

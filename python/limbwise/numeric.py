@@ -16,8 +16,8 @@ import numpy as np
 from limbwise import _moves
 from limbwise._limbwise import Function
 from limbwise.array import EncryptedArray
-from limbwise.errors import EncodeError
-from limbwise.functions import _added, _real, _sign
+from limbwise.errors import EncodeError, ShapeError
+from limbwise.functions import _added, _interval, _misses, _real, _sign
 from limbwise.layout import Layout
 
 __all__ = [
@@ -61,9 +61,12 @@ def _positive(interval: tuple[float, float], name: str) -> tuple[float, float]:
     return low, high
 
 
-def _mapped(x: EncryptedArray, function: Function, low: float, high: float, name: str) -> EncryptedArray:
+def _mapped(
+    x: EncryptedArray, function: Function, low: float, high: float, name: str, error: float = 0.0
+) -> EncryptedArray:
     """Evaluate a function of one value, whose interval is a promise; padding is zero before and after."""
     x = _moves.quiet(x)
+    _misses(x, name, error)
     layout = x._layout
     hidden = layout.padded or bool(layout.dead)
     # Padding and leftovers are zero; where zero is outside of the interval, they go to its middle.
@@ -81,9 +84,16 @@ def _mapped(x: EncryptedArray, function: Function, low: float, high: float, name
     return x._context._checked(result, name)
 
 
+def _one(axis: int, ndim: int) -> int:
+    """Return an axis as a number from 0."""
+    if not isinstance(axis, (int, np.integer)):
+        raise ShapeError(f"axis {axis!r}: give one whole number, or x.reshape(-1) to take all values as one row")
+    return _moves.normal_axes(axis, ndim)[0]
+
+
 def _rows(x: EncryptedArray, axis: int) -> tuple[int, Place, list[Place]]:
     """Return the number of an axis, its place, and those of the other axes and of leftovers."""
-    (number,) = _moves.normal_axes(axis, x.ndim)
+    number = _one(axis, x.ndim)
     layout = x._layout
     places = list(zip(layout.strides, layout.extents, layout.shape, strict=True))
     along = places.pop(number)
@@ -132,7 +142,9 @@ def absolute(
         error: the largest error of the sign elsewhere.
     """
     x = _real(x, "absolute")
-    return x * _sign(x, 1.0, bound, gap, error)
+    signs = _sign(x, 1.0, bound, gap, error)
+    _misses(x, "absolute", max(gap, error) * _interval(x, bound)[1])
+    return x * signs
 
 
 def equal(a: Any, b: Any, *, bound: float | None = None, gap: float = 1 / 32, error: float = 1 / 128) -> EncryptedArray:
@@ -141,6 +153,7 @@ def equal(a: Any, b: Any, *, bound: float | None = None, gap: float = 1 / 32, er
     ``bound`` is for the difference; ``error`` is the largest elsewhere.
     """
     s = _sign(_real(a - b, "equal"), 1.0, bound, gap, 0.5 * error)
+    _misses(s, "equal beyond its gap", error)
     return 1.0 - s * s
 
 
@@ -159,21 +172,21 @@ def reciprocal(x: EncryptedArray, *, interval: tuple[float, float], error: float
     """
     x = _real(x, "reciprocal")
     low, high = _positive(interval, "reciprocal")
-    return _mapped(x, Function.inverse(low, high, error), low, high, "reciprocal")
+    return _mapped(x, Function.inverse(low, high, error), low, high, "reciprocal", error / low)
 
 
 def sqrt(x: EncryptedArray, *, interval: tuple[float, float], error: float = 2**-12) -> EncryptedArray:
     """Evaluate ``√x``; the arguments are those of :func:`reciprocal`."""
     x = _real(x, "sqrt")
     low, high = _positive(interval, "sqrt")
-    return _mapped(x, Function.root(low, high, error), low, high, "sqrt")
+    return _mapped(x, Function.root(low, high, error), low, high, "sqrt", error * math.sqrt(high))
 
 
 def rsqrt(x: EncryptedArray, *, interval: tuple[float, float], error: float = 2**-12) -> EncryptedArray:
     """Evaluate ``1/√x``; the arguments are those of :func:`reciprocal`."""
     x = _real(x, "rsqrt")
     low, high = _positive(interval, "rsqrt")
-    return _mapped(x, Function.inverse_root(low, high, error), low, high, "rsqrt")
+    return _mapped(x, Function.inverse_root(low, high, error), low, high, "rsqrt", error / math.sqrt(low))
 
 
 def exp(x: EncryptedArray, *, interval: tuple[float, float] | None = None, error: float = 2**-12) -> EncryptedArray:
@@ -189,7 +202,7 @@ def exp(x: EncryptedArray, *, interval: tuple[float, float] | None = None, error
     """
     x = _real(x, "exp")
     low, high = (-x.bound, x.bound) if interval is None else _ends(interval, "exp")
-    return _mapped(x, Function.exp(low, high, error), low, high, "exp")
+    return _mapped(x, Function.exp(low, high, error), low, high, "exp", error)
 
 
 def log(x: EncryptedArray, *, interval: tuple[float, float], error: float = 2**-12) -> EncryptedArray:
@@ -204,7 +217,7 @@ def log(x: EncryptedArray, *, interval: tuple[float, float], error: float = 2**-
         LevelError: if no polynomial of degree 127 has so little error; narrower intervals need smaller degrees.
     """
     low, high = _positive(interval, "log")
-    return _mapped(_real(x, "log"), Function.log(low, high, error), low, high, "log")
+    return _mapped(_real(x, "log"), Function.log(low, high, error), low, high, "log", error)
 
 
 def softmax(x: EncryptedArray, axis: int = -1, *, bound: float | None = None, error: float = 2**-12) -> EncryptedArray:
@@ -226,6 +239,7 @@ def softmax(x: EncryptedArray, axis: int = -1, *, bound: float | None = None, er
     x = _bounded(_moves.quiet(x), most)
     _, along, others = _rows(x, axis)
     function = Function.softmax(along, others, most, error)
+    _misses(x, "softmax", error)
     return x._context._checked(x._with(x._native.apply(x._held, function), replace(x._layout, clean=True)), "softmax")
 
 
@@ -243,9 +257,14 @@ def layer_norm(
     """
     x = _real(x, "layer_norm")
     low, high = _ends(variance, "layer_norm")
+    if not (eps >= 0 and 0 < low + eps < np.inf):
+        raise EncodeError(
+            f"layer_norm: variance from {low:g}, eps {eps}: give an eps of 0 or more; with it the least variance is above 0"
+        )
     x = _moves.quiet(x)
     _, along, others = _rows(x, axis)
     function = Function.layer_norm(along, others, (low, high), eps, error)
+    _misses(x, "layer_norm", error * math.sqrt(along[2]))
     return x._context._checked(
         x._with(x._native.apply(x._held, function), replace(x._layout, clean=True)), "layer_norm"
     )
@@ -260,13 +279,17 @@ def _greatest(
             f"{name}: gap {gap} and error {error}: choose both between 0 and 1; smaller ones take more levels"
         )
     x = _moves.quiet(_real(x, name))
-    width = float(bound or 2 * x.bound)
+    width = float(2 * x.bound if bound is None else bound)
     if not (math.isfinite(width) and width > 0):
         raise EncodeError(f"{name}: bound {bound!r}: give one positive number")
     number, along, others = _rows(x, axis)
     # What fills padding is below all values, by twice their bound at most.
     whole = max(width, 2 * x.bound) if x._layout.padded or x._layout.dead else width
     function = Function.extreme(along, others, wanted, whole, gap * width, error)
+    # Each round takes the greater of two, which is off by half of the gap or of the sign's error of their difference.
+    rounds = (along[2] - 1).bit_length()
+    missed = {"one-hot": 0.5 * error, "index": 0.25, "value": 0.5 * rounds * max(gap, error) * width}
+    _misses(x, name if wanted == "value" else f"{name} beyond its gap", missed[wanted])
     held = x._native.apply(x._held, function)
     if wanted == "one-hot":
         layout = replace(x._layout, clean=not x._layout.padded)
@@ -278,7 +301,7 @@ def _greatest(
 
 
 def _kept(x: EncryptedArray, shape: tuple[int, ...], axis: int, keepdims: bool) -> EncryptedArray:
-    (number,) = _moves.normal_axes(axis, len(shape))
+    number = _one(axis, len(shape))
     return x.reshape(tuple(1 if i == number else n for i, n in enumerate(shape))) if keepdims else x
 
 

@@ -11,14 +11,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from limbwise import _moves
 from limbwise._limbwise import Function
 from limbwise._reports import logger
 from limbwise.array import EncryptedArray
 from limbwise.errors import EncodeError, ShapeError
-from limbwise.functions import _interval, _real
+from limbwise.functions import _interval, _misses, _real
 from limbwise.layout import Layout
-from limbwise.numeric import _rows, _without
+from limbwise.numeric import _one, _rows, _without
 
 __all__ = ["argsort", "median", "sort", "top_k"]
 
@@ -56,6 +55,9 @@ def _sorted(
     network = function.network
     assert network is not None
     logger.info("%s: %d values, %d stages of sorters with %d inputs", name, length, network[2], network[0])
+    _misses(x, name, how["gap"] * (high - low))
+    if wanted == "places":
+        _misses(x, f"{name}'s indices beyond its gap", 0.25)
     held, layout = x._native.apply(x._held, function), x._layout
     if wanted == "median":
         after = replace(_without(layout, number, everywhere=False), clean=True)
@@ -70,7 +72,7 @@ def _sorted(
 
 def _alone(x: EncryptedArray, axis: int) -> bool:
     """Whether an axis has one value, which is in order."""
-    return x.shape[_moves.normal_axes(axis, x.ndim)[0]] == 1
+    return x.shape[_one(axis, x.ndim)] == 1
 
 
 def sort(
@@ -148,7 +150,7 @@ def top_k(
         LevelError: as for :func:`sort`.
     """
     x = _real(x, "top_k")
-    length = x.shape[_moves.normal_axes(axis, x.ndim)[0]]
+    length = x.shape[_one(axis, x.ndim)]
     if isinstance(k, bool) or not isinstance(k, int) or not 1 <= k <= length:
         raise ShapeError(f"top_k: k = {k!r} of {length} values: choose 1 to {length}")
     if length == 1:
@@ -176,7 +178,7 @@ def median(
         keepdims: whether the axis stays, with length one.
     """
     x = _real(x, "median")
-    (number,) = _moves.normal_axes(axis, x.ndim)
+    number = _one(axis, x.ndim)
     kept = tuple(1 if i == number else n for i, n in enumerate(x.shape))
     rest = tuple(n for i, n in enumerate(x.shape) if i != number)
     if _alone(x, axis):

@@ -92,6 +92,7 @@ class _Traced:
     complex: bool
     least_level: int
     layouts: list[tuple[Layout, bool]]
+    approximations: dict[str, float]
 
 
 @dataclass(frozen=True)
@@ -114,7 +115,7 @@ def _trace(
     layouts = [(x._layout, x.is_complex) for x in results]
     # What is computed and not returned takes levels as well.
     least = min(context._least_level, *(x.settle().level for x in results))
-    return _Traced(native, params, slots, complex, least, layouts)
+    return _Traced(native, params, slots, complex, least, layouts, context._approximations)
 
 
 def _trace_counted(
@@ -202,6 +203,11 @@ class Recording(Recorded):
         if self._facts is None:
             self._facts = json.loads(self._native.record())
         return self._facts
+
+    @property
+    def approximations(self) -> list[dict[str, Any]]:
+        """How far results of functions may be from what they stand for, at most, by function; noise comes on top."""
+        return [{"function": name, "error": error} for name, error in self._traced.approximations.items()]
 
     @property
     def operations(self) -> list[str]:
@@ -363,8 +369,10 @@ def plan(
     if isinstance(program, Workload):
         return program.plan()
     recording = program if isinstance(program, Recording) else record(program, inputs, context=context, **choices)
-    facts, keys, boot = recording._native.plan(None if memory is None else parse_size(memory))
-    return Plan(recording, json.loads(facts), (keys, boot))
+    text, keys, boot = recording._native.plan(None if memory is None else parse_size(memory))
+    facts = json.loads(text)
+    facts["approximations"] = recording.approximations
+    return Plan(recording, facts, (keys, boot))
 
 
 class Plan:

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from limbwise import _xgboost
 from limbwise._sides import Compiled, Numbers
 from limbwise._workloads import Run, Workload
 from limbwise.errors import MissingDependency, ParamsError
@@ -40,7 +41,7 @@ def compile(
 
     Args:
         model: a path or the bytes of an ONNX file with a tree ensemble, an ``onnx.ModelProto``, or a fitted decision
-            tree, random forest, extra trees or gradient boosting of scikit-learn.
+            tree, random forest, extra trees or gradient boosting of scikit-learn, or a fitted model of XGBoost.
         sample: rows of features, as many as the program will run on at once: 1 to 64.
         calibrate: rows whose least and largest values ``bits`` divides; ``sample`` by default.
         bits: bits of a feature: thresholds are moved to ``2**bits - 1`` places. By default they stay as they are.
@@ -54,10 +55,10 @@ def compile(
     """
     rows = _rows(sample)
     home = tempfile.TemporaryDirectory(prefix="limbwise-trees-")
-    path = _onnx_file(model, rows.shape[1], Path(home.name))
+    path, link = _onnx_file(model, rows.shape[1], Path(home.name))
     others = None if calibrate is None else _rows(calibrate)
     forest = Forest(path, rows, others, home, memory, {"bits": bits, "values": values, "preset": preset})
-    forest._classes = getattr(model, "classes_", None)
+    forest._classes, forest._link = getattr(model, "classes_", None), link
     return forest
 
 
@@ -68,21 +69,25 @@ def _rows(values: npt.ArrayLike) -> Numbers:
     return rows
 
 
-def _onnx_file(model: Any, features: int, home: Path) -> Path:
-    """Return the file of a model, written into a directory unless it is one."""
+def _onnx_file(model: Any, features: int, home: Path) -> tuple[Path, str]:
+    """Return the file of a model, written into a directory unless it is one, and what predictions are of its scores."""
     if isinstance(model, (str, os.PathLike)):
-        return Path(model).absolute()
-    path = home / "forest.onnx"
+        return Path(model).absolute(), "identity"
+    path, link = home / "forest.onnx", "identity"
     if isinstance(model, (bytes, bytearray)):
         path.write_bytes(model)
     elif hasattr(model, "SerializeToString"):
         path.write_bytes(model.SerializeToString())
     elif type(model).__module__.split(".")[0] == "sklearn":
-        path.write_bytes(_of_sklearn(model, features))
+        path.write_bytes(_of_parts(_Parts(model), model, features))
+    elif hasattr(model, "get_booster"):
+        parts = _xgboost.Parts(model)
+        path.write_bytes(_of_parts(parts, model, features))
+        link = str(parts.link)
     else:
-        wanted = "a path, bytes, an onnx.ModelProto or a tree or forest of scikit-learn"
+        wanted = "a path, bytes, an onnx.ModelProto, a tree or forest of scikit-learn or a model of XGBoost"
         raise ParamsError(f"a model of {type(model).__name__}: wanted {wanted}")
-    return path
+    return path, link
 
 
 def _below(thresholds: npt.NDArray[np.float64]) -> npt.NDArray[np.float32]:
@@ -97,6 +102,8 @@ def _below(thresholds: npt.NDArray[np.float64]) -> npt.NDArray[np.float32]:
 
 class _Parts:
     """What a model of scikit-learn says: trees, each with the values of its nodes, and what is added to their sum."""
+
+    mode = "BRANCH_LEQ"
 
     def __init__(self, model: Any) -> None:
         if not hasattr(model, "n_features_in_"):
@@ -154,13 +161,12 @@ class _Parts:
             self.base = np.zeros(2)
 
 
-def _of_sklearn(model: Any, features: int) -> bytes:
-    """Return the ONNX bytes of a fitted tree or forest, from its public arrays."""
+def _of_parts(parts: _Parts | _xgboost.Parts, model: Any, features: int) -> bytes:
+    """Return the ONNX bytes of a fitted tree or forest."""
     try:
         from onnx import TensorProto, helper
     except ImportError as e:
-        raise MissingDependency("models of scikit-learn need onnx: pip install 'limbwise[nn]'") from e
-    parts = _Parts(model)
+        raise MissingDependency("fitted models need onnx: pip install 'limbwise[nn]'") from e
     if features != model.n_features_in_:
         raise ParamsError(f"rows of {features} features: the model was fitted on {model.n_features_in_}")
     lists: dict[str, list[Any]] = {}
@@ -180,7 +186,7 @@ def _of_sklearn(model: Any, features: int) -> bytes:
             nodes_nodeids=nodes.tolist(),
             nodes_featureids=np.where(leaf, 0, tree.feature).tolist(),
             nodes_values=np.where(leaf, 0, _below(np.asarray(tree.threshold))).astype(np.float32).tolist(),
-            nodes_modes=np.where(leaf, "LEAF", "BRANCH_LEQ").tolist(),
+            nodes_modes=np.where(leaf, "LEAF", parts.mode).tolist(),
             nodes_truenodeids=np.where(leaf, 0, left).tolist(),
             nodes_falsenodeids=np.where(leaf, 0, right).tolist(),
         )
@@ -231,6 +237,8 @@ class Forest(Compiled):
         super().__init__(path, rows, home)
         # The labels of a classifier of scikit-learn, with their type.
         self._classes: npt.NDArray[Any] | None = None
+        # What predictions are of scores.
+        self._link = "identity"
         self._memory, self._options = memory, options
         if options["bits"] is not None:
             options["calibrate"] = self._write("calibrate", rows if calibrate is None else calibrate)
@@ -266,9 +274,9 @@ class Forest(Compiled):
         """
         return {name.strip(): self.workload.time(name.strip(), **numbers) for name in machines.split(",")}
 
-    def run(self, *, device: str | None = None, threads: int | None = None) -> Run:
+    def run(self, *, device: str | None = None, threads: int | None = None, profile: bool = False) -> Run:
         """Run client and server in one process on the rows, and compare with the quantized forest in the clear."""
-        return self.workload.run(device=device, threads=threads)
+        return self.workload.run(device=device, threads=threads, profile=profile)
 
     def predict(self, rows: npt.ArrayLike) -> npt.NDArray[Any]:
         """Return the answers for rows, encrypted, evaluated and decrypted here: labels, or numbers of a regression.
@@ -289,7 +297,8 @@ class Forest(Compiled):
             facts = run.facts
             names = self._labels(facts)
             scores = np.asarray(facts["scores"])
-            found.append(names[facts["classes"]] if len(names) else scores[:, 0] if scores.shape[1] == 1 else scores)
+            answers = _xgboost.linked(scores[:, 0] if scores.shape[1] == 1 else scores, self._link)
+            found.append(names[facts["classes"]] if len(names) else answers)
             runs.append(run)
         return np.concatenate(found), runs
 
@@ -307,6 +316,8 @@ class Forest(Compiled):
             rows: rows of features.
             labels: the right labels or numbers; labels that are numbers only.
         """
+        if labels is not None and self._link != "identity":
+            raise ParamsError(f"labels beside scores whose {self._link} is the prediction: compare those of predict")
         answers, runs = self._answers(_rows(rows), labels)
         facts = [run.facts for run in runs]
         found: dict[str, Any] = {

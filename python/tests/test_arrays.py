@@ -200,3 +200,8 @@ def test_complex_values():
     close(ctx.decrypt(x * 1j + z), z * 1j + z)
     close(ctx.decrypt(x.real), z.real)
     assert ctx.decrypt(x.real).dtype == np.float64
+
+
+def test_functions_of_numpy_that_are_none_of_ours_are_refused_by_name(ctx):
+    with pytest.raises(lw.DtypeError, match=r"np\.prod of an encrypted array: wanted operators"):
+        np.prod(ctx.encrypt([0.5, 0.25]))

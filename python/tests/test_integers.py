@@ -216,3 +216,15 @@ def test_mistakes_with_words():
         ctx.from_bytes(bytes(data[:-7]))
     with pytest.raises(lw.EncodeError):
         ctx.encrypt(np.zeros(5000, dtype=np.uint64))
+
+
+def test_sums_are_numpys_along_the_last_axis(exact):
+    a = np.arange(6).reshape(2, 3)
+    x = exact.encrypt(a)
+    assert exact.decrypt(np.sum(x, axis=-1)).tolist() == exact.decrypt(x.sum(axis=1)).tolist() == [3, 12]
+    assert exact.decrypt(np.sum(exact.encrypt(a[0]))) == 3
+    for axis in (None, 0, 2):
+        with pytest.raises(lw.ShapeError, match="wanted the last axis"):
+            x.sum(axis=axis)
+    with pytest.raises(lw.KeyMissing, match="zn64-n13 for 64-bit words"):
+        lw.bgv("zn64-n12").encrypt(np.array([3, 4], dtype=np.uint64)).sum()

@@ -186,3 +186,24 @@ def test_tables_that_do_not_fit_say_what_would(boots, deep):
         lw.lookup(x, [[1, 2], [3, 4]])
     with pytest.raises(lw.LimbwiseError, match="bootstrap"):
         lw.lookup(deep.encrypt(np.arange(4)), [0, 1, 1, 0])
+
+
+def test_errors_axes_and_bounds_that_are_none_are_refused(deep):
+    x = deep.encrypt(np.linspace(0.1, 0.9, 12).reshape(3, 4))
+    for error in (float("nan"), 0, -1, float("inf")):
+        for call in (
+            lambda error=error: lw.exp(x, interval=(-1, 1), error=error),
+            lambda error=error: lw.log(x, interval=(0.1, 1), error=error),
+            lambda error=error: lw.softmax(x, bound=1, error=error),
+            lambda error=error: lw.sigmoid(x, error=error),
+        ):
+            with pytest.raises(lw.EncodeError, match="one finite number above 0"):
+                call()
+    for axis in (None, (0, 1), 1.0):
+        for function in (lw.sort, lw.median, lw.amax, lw.argmax, lw.softmax):
+            with pytest.raises(lw.ShapeError, match="give one whole number"):
+                function(x, axis)
+    with pytest.raises(lw.EncodeError, match="bound 0: give one positive number"):
+        lw.amax(x, bound=0)
+    with pytest.raises(lw.EncodeError, match="give an eps of 0 or more"):
+        lw.layer_norm(x, variance=(0.1, 1), eps=-1)

@@ -182,3 +182,15 @@ def test_what_numpy_takes_and_encrypted_arrays_do_not_is_told(deep):
         np.concatenate([x, x])
     with pytest.raises(lw.DtypeError, match="takes no out"):
         np.sum(np.zeros(3), out=x)
+
+
+def test_a_plan_tells_what_polynomials_miss(deep):
+    def program(x):
+        return lw.exp(lw.sort(x, interval=(0, 1), gap=1 / 10), interval=(-0.1, 1.1), error=2**-10)
+
+    plan = lw.plan(program, [lw.like((3, 5))], context=deep)
+    assert plan.approximations == [{"function": "sort", "error": 0.1}, {"function": "exp", "error": 2**-10}]
+    assert "miss sort by up to 0.1, exp by up to 0.00098; the precision does not count it" in str(plan)
+    exact = lw.plan(lambda x: x * x, [lw.like((3, 5))], context=deep)
+    assert exact.approximations == []
+    assert "polynomials" not in str(exact)

@@ -233,3 +233,15 @@ def test_shadows_name_the_first_operation_that_goes_wrong():
     strict = lw.ckks(depth=3, slots=64, shadow=1e-12)
     with pytest.raises(lw.ShadowError, match="multiply is the first operation"):
         strict.encrypt([0.5, -0.25]) * 0.3
+    # A value larger than its modulus is none that is wrong, while a difference brings it back.
+    small = lw.ckks(depth=3, slots=64, shadow=1e-3)
+    x = small.encrypt([0.5, -0.25], level=0)
+    doubled = [x]
+    for _ in range(12):
+        doubled.append(doubled[-1] + doubled[-1])
+    with pytest.raises(lw.DecryptError):
+        small.decrypt(doubled[-1])
+    back = doubled.pop()
+    for less in reversed(doubled):
+        back = back - less
+    close(small.decrypt(back), np.array([0.5, -0.25]), 1e-3)

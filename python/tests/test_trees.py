@@ -1,6 +1,7 @@
 """Forests through ``lw.trees``: the shipped one, planned and run by both sides on a ring without security."""
 
 import importlib.util
+import json
 from pathlib import Path
 
 import limbwise as lw
@@ -111,7 +112,7 @@ def test_models_that_are_not_fitted_or_of_other_rows_are_told(table):
 @pytest.mark.parametrize("labels", [["01", "02"], [False, True], [1.0, 2.0], ["1", "x"]])
 def test_labels_keep_their_type(table, labels):
     pytest.importorskip("onnx")
-    from limbwise.trees import _of_sklearn
+    from limbwise.trees import _of_parts, _Parts
     from sklearn.tree import DecisionTreeClassifier
 
     x, y = table
@@ -119,5 +120,76 @@ def test_labels_keep_their_type(table, labels):
     found, wanted = lw.trees.compile(tree, x[:2], preset=TINY).predict(x[:2]), tree.predict(x[:2])
     assert (found.dtype, found.tolist()) == (wanted.dtype, wanted.tolist())
     # An ONNX file has integers or texts.
-    file = lw.trees.compile(_of_sklearn(tree, x.shape[1]), x[:2], preset=TINY).predict(x[:2])
+    file = lw.trees.compile(_of_parts(_Parts(tree), tree, x.shape[1]), x[:2], preset=TINY).predict(x[:2])
     assert file.tolist() == (wanted.tolist() if wanted.dtype.kind == "U" else wanted.astype(int).tolist())
+
+
+class Booster:
+    """What XGBoost says of a model: two stumps on one feature each."""
+
+    def __init__(self, objective, base, classes=0, column=(0, 0)):
+        def stump(feature, at, values):
+            return {
+                "left_children": [1, -1, -1],
+                "right_children": [2, -1, -1],
+                "split_indices": [feature, 0, 0],
+                "split_conditions": [at, *values],
+                "split_type": [0, 0, 0],
+            }
+
+        trees = [stump(0, 0.1, [-1.0, 1.0]), stump(1, 2.5, [0.5, -0.25])]
+        self.learner = {
+            "learner_model_param": {"base_score": base, "num_class": str(classes), "num_target": "1"},
+            "objective": {"name": objective},
+            "gradient_booster": {
+                "name": "gbtree",
+                "model": {"trees": trees, "tree_info": list(column), "iteration_indptr": [0, 1, 2]},
+            },
+        }
+
+    def attr(self, _):
+        return self.learner.get("best")
+
+    def save_raw(self, _):
+        return json.dumps({"learner": self.learner}).encode()
+
+
+class Boosted:
+    """A fitted model of XGBoost, as far as it is read."""
+
+    n_features_in_ = 2
+
+    def __init__(self, booster, classes=None):
+        self.booster = booster
+        if classes is not None:
+            self.classes_ = np.array(classes)
+
+    def get_booster(self):
+        return self.booster
+
+
+def test_models_of_xgboost_give_its_answers():
+    pytest.importorskip("onnx")
+    # At a threshold a row goes right: 0.1 is that of 32 bits.
+    rows = np.array([[0.1, 2.5], [np.nextafter(np.float32(0.1), np.float32(0)), 2.5], [0.0, 0.0]])
+    scores = np.array([0.75, -1.25, -0.5])
+
+    def predicted(booster, classes=None):
+        return lw.trees.compile(Boosted(booster, classes), rows, values=8, preset=TINY).predict(rows)
+
+    assert np.abs(predicted(Booster("reg:squarederror", "[2E0]")) - (scores + 2)).max() < 0.02
+    assert np.abs(predicted(Booster("count:poisson", "[2E0]")) - 2 * np.exp(scores)).max() < 0.05
+    logistic = predicted(Booster("reg:logistic", "[5E-1]"))
+    assert np.abs(logistic - 1 / (1 + np.exp(-scores))).max() < 0.01
+    # Half of the score for each class, and the start decides: its odds are those of 0.7 and 0.5.
+    assert predicted(Booster("binary:logistic", "[7E-1]"), ["no", "yes"]).tolist() == ["yes", "no", "yes"]
+    assert predicted(Booster("binary:logistic", "[5E-1]"), ["no", "yes"]).tolist() == ["yes", "no", "no"]
+    three = Booster("multi:softprob", "[0E0,0E0,0E0]", 3, (1, 2))
+    assert predicted(three, [4, 5, 6]).tolist() == [5, 4, 6]
+    early = Booster("reg:squarederror", "0")
+    early.learner["best"] = "0"
+    assert np.abs(predicted(early) - [1, -1, -1]).max() < 0.02
+    with pytest.raises(ParamsError, match="objective rank:ndcg: wanted one of"):
+        predicted(Booster("rank:ndcg", "0"))
+    with pytest.raises(ParamsError, match="labels beside scores whose exp"):
+        lw.trees.compile(Boosted(Booster("reg:gamma", "1")), rows, preset=TINY).check(rows, [1, 2, 3])

@@ -118,3 +118,13 @@ def test_both_sides_by_files(tmp_path, name, options):
     path.write_bytes(bytes(data))
     with pytest.raises(lw.WireError):
         client.decrypt(tmp_path / "out", inputs=tmp_path / "in")
+
+
+def test_a_run_tells_where_its_seconds_went():
+    run = lw.run("linear", profile=True)
+    assert run.profile[0]["path"] == "layer"
+    assert all(0 < region["seconds"] <= 2 * run.seconds for region in run.profile)
+    assert any("seconds_predicted" in region for region in run.profile)
+    assert "profile" not in lw.run("linear").facts
+    with pytest.raises(lw.ParamsError, match="leave out profile or device"):
+        lw.run("linear", profile=True, device="upmem")

@@ -421,6 +421,14 @@ pub enum FunctionError {
         /// Error that was asked for.
         error: f64,
     },
+    /// An error that nothing can have.
+    #[error("{function} with error {error:e}: give one finite number above 0; smaller ones take more levels")]
+    Error {
+        /// Name of the function.
+        function: &'static str,
+        /// Error that was asked for.
+        error: f64,
+    },
     /// An axis along which nothing can be computed.
     #[error(
         "an axis of {length} values, {stride} slots apart, with room for {extent}: stride and room are powers of two, the values at least one and at most the room; the ciphertexts have a place for each, and a row that is sorted lies in one of them: reshape, or compute on parts"

@@ -317,6 +317,13 @@ impl Session {
         Ok(measured.map(|p| (p.mean, p.min)))
     }
 
+    /// The same in the middle of a program, where a value may be larger than its modulus and come back.
+    fn precision_within(&self, py: Python<'_>, ciphertext: &PyCiphertext) -> PyResult<Option<(f64, f64)>> {
+        let (live, value) = (self.live("precision")?, self.trusted("precision", ciphertext)?);
+        let measured = py.detach(|| live.precision_within(value)).map_err(of_scheme)?;
+        Ok(measured.map(|p| (p.mean, p.min)))
+    }
+
     /// A ciphertext as a file's bytes.
     fn to_bytes<'py>(&self, py: Python<'py>, ciphertext: &PyCiphertext) -> PyResult<Bound<'py, PyBytes>> {
         let (live, value) = (self.live("to_bytes")?, self.live_value("to_bytes", ciphertext)?);

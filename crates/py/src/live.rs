@@ -8,7 +8,7 @@ use limbwise::{
     Complex64, Error, Result,
     ckks::{
         Auto, BootstrapPlan, Bootstrapper, Ciphertext, Diagonals, Encoder, Evaluator, LinearPlan, LinearTransform,
-        Packing, PlaintextForm, Precision,
+        Packing, PlaintextForm, Precision, Probe,
         bootstrap::Rotations,
         bootstrap::requirements,
         decrypt,
@@ -324,6 +324,13 @@ impl Live {
     pub(crate) fn precision(&self, value: &Value<AnyDevice>) -> Result<Option<Precision>> {
         let Some(shadow) = value.get().shadow else { return Ok(None) };
         Ok(Some(Precision::of(&self.decrypt(value)?.concat(), &shadow.values().concat())))
+    }
+
+    /// The same in the middle of a program, where a value may be larger than its modulus and come back.
+    pub(crate) fn precision_within(&self, value: &Value<AnyDevice>) -> Result<Option<Precision>> {
+        let secret = self.secret("decrypt")?;
+        let probe = Probe { dev: &*self.dev, encoder: &self.encoder, params: &self.params, secret };
+        probe.precision_within(&value.get())
     }
 }
 

@@ -298,10 +298,17 @@ impl Workload {
         timed.map_err(of_runtime)
     }
 
-    /// Runs it, and returns the report as JSON.
-    #[pyo3(signature = (device=None, threads=None))]
-    fn run(&self, py: Python<'_>, device: Option<String>, threads: Option<usize>) -> PyResult<String> {
+    /// Runs it, and returns the report as JSON, with the times of its regions if a profile is asked for.
+    #[pyo3(signature = (device=None, threads=None, *, profile=false))]
+    fn run(&self, py: Python<'_>, device: Option<String>, threads: Option<usize>, profile: bool) -> PyResult<String> {
         let dev = open(&Host { device, isa: None, threads }).map_err(of_runtime)?;
+        if profile && !dev.has_region_times() {
+            let text = format!(
+                "profile=True: only programs that the CPU runs alone have times of regions, and this one runs on {}; leave out profile or device",
+                dev.kind()
+            );
+            return Err(exception("ParamsError", &text));
+        }
         on_scheme!(AnyPrepared, &self.0.prepared, built => {
             let client = built.client().map_err(refused)?;
             let report = py.detach(|| -> Result<_, Failure> {
@@ -311,7 +318,9 @@ impl Workload {
                 let moved = client.in_way(way);
                 let client = Of(moved.as_ref().unwrap_or(client));
                 let sides = Sides { program: &program, client: &client, seeds: &SeedSource::System };
-                let options = RunOptions { ask: Some(look_at_signals), ..RunOptions::default() };
+                let host = || calibrated(degrees_of(built))?.spec();
+                let profile = profile.then(host).transpose().map_err(Failure::Runtime)?;
+                let options = RunOptions { ask: Some(look_at_signals), profile, ..RunOptions::default() };
                 run(&dev, &sides, (&recording, &plan), &options, &mut Watch, &mut told).map_err(Failure::Runtime)
             });
             json_of(&report?)

@@ -147,7 +147,8 @@ fn shadowed<P: Program<Scheme: Piped>, C: Client<Scheme = P::Scheme>>(
     let shadowing = Shadowing::new(bound);
     let run = evaluated((dev, sides), recording, options, watch, &shadowing);
     let report = shadowing.report();
-    match (run, &report.first) {
+    // A value that its modulus does not hold is the cause only where nothing was wrong before the results were read.
+    match (run, report.first.as_ref().or(report.beyond.as_ref())) {
         (Ok(read), _) => Ok((read, report)),
         (Err(cause), None) => Err(cause.into()),
         (Err(cause), Some(first)) => Err(Error::Shadow { finding: Box::new(first.clone()), cause: Box::new(cause) }),

@@ -17,6 +17,7 @@ pub mod source;
 pub mod text;
 pub mod unroll;
 mod value;
+mod whole;
 
 #[cfg(test)]
 mod tests;

@@ -272,7 +272,11 @@ fn blobs_are_read_in_the_form_of_their_type() {
         let text = format!(
             "    %c = \"arith.constant\"() <{{value = dense<\"{blob}\"> : tensor<2x{of_type}>}}> : () -> tensor<2x{of_type}>\n    %p = \"arith.constant\"() <{{value = 0 : index}}> : () -> index\n    %e = \"tensor.extract\"(%c, %p) : (tensor<2x{of_type}>, index) -> {of_type}\n    %v = \"arith.CAST\"(%e) : ({of_type}) -> f64\n    %t = \"tensor.splat\"(%v) : (f64) -> tensor<8xf64>\n    %q = \"lwe.rlwe_encode\"(%t) : (tensor<8xf64>) -> !pt\n    %r = \"ckks.add_plain\"(%x, %q) : (!ct1, !pt) -> !ct1\n    \"func.return\"(%r) : (!ct1) -> ()"
         );
-        let cast = if of_type.contains('f') { "extf" } else { "sitofp" };
+        let cast = match of_type {
+            "ui8" | "i1" => "uitofp",
+            "i8" => "sitofp",
+            _ => "extf",
+        };
         source(&function(&text.replace("CAST", cast), "!ct1")).unwrap().plains[0].values[0]
     };
     let forms = ["bf16", "f16", "ui8", "i8", "i1"];

@@ -8,6 +8,7 @@ use super::{
     constant::{self, Handle, Items, Type},
     text::{HeirError, Module, Op, Read, Region},
     value::{self, Slice, Tensor, Value},
+    whole::Bits,
 };
 use std::{collections::HashMap, rc::Rc, sync::Arc};
 
@@ -197,7 +198,8 @@ impl<'m, 't> Machine<'m, 't> {
             name if name.starts_with("preprocessing.") => self.storage(op, &operands),
             name if name.starts_with("arith.") || name.starts_with("math.") => {
                 let predicate = op.attribute("predicate").map(|_| constant::integer(op, "predicate")).transpose()?;
-                let result = value::arithmetic(name, &operands, predicate);
+                let bits = |types: &[&str]| types.first().map_or(Bits::of("index"), |text| Bits::of(text));
+                let result = value::arithmetic(name, &operands, predicate, [bits(&op.takes), bits(&op.gives)]);
                 let result = result.ok_or_else(|| {
                     let kinds: Vec<_> = operands.iter().map(Value::kind).collect();
                     op.wrong(format!("an operation that is not read, of {}", kinds.join(" and ")))

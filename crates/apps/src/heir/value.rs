@@ -1,6 +1,9 @@
 //! Values while a text is executed: numbers, tensors of numbers or of handles, and operations on them.
 
-use super::constant::{Element, Handle, Items, MOST_NUMBERS, Type};
+use super::{
+    constant::{Element, Handle, Items, MOST_NUMBERS, Type},
+    whole::{self, Bits},
+};
 use std::rc::Rc;
 
 #[derive(Clone, Debug)]
@@ -21,7 +24,7 @@ pub(super) struct Tensor {
     pub(super) items: Items,
 }
 
-type Done<T> = Result<T, String>;
+pub(super) type Done<T> = Result<T, String>;
 
 impl Value {
     pub(super) fn kind(&self) -> &'static str {
@@ -245,13 +248,18 @@ fn put<T: Copy>(to: &mut [T], places: &[usize], from: &[T]) {
 
 /// An operation of `arith` or `math` on numbers, or on tensors item by item; `None` for an operation that is not read.
 ///
-/// `predicate` is the number of a comparison.
-pub(super) fn arithmetic(name: &str, operands: &[Value], predicate: Option<i64>) -> Option<Done<Value>> {
+/// `predicate` is the number of a comparison; `bits` are those of the integers that come in and go out.
+pub(super) fn arithmetic(
+    name: &str,
+    operands: &[Value],
+    predicate: Option<i64>,
+    bits: [Bits; 2],
+) -> Option<Done<Value>> {
     let tensors = operands.iter().find_map(|value| match value {
         Value::Tensor(tensor) => Some(tensor.shape.clone()),
         _ => None,
     });
-    let Some(shape) = tensors else { return scalar(name, operands, predicate) };
+    let Some(shape) = tensors else { return scalar(name, operands, predicate, bits) };
     let count: usize = shape.iter().product();
     let item = |at: usize| -> Option<Done<Value>> {
         let pick = |value: &Value| match value {
@@ -260,7 +268,7 @@ pub(super) fn arithmetic(name: &str, operands: &[Value], predicate: Option<i64>)
             other => Ok(other.clone()),
         };
         match operands.iter().map(pick).collect::<Done<Vec<Value>>>() {
-            Ok(items) => scalar(name, &items, predicate),
+            Ok(items) => scalar(name, &items, predicate, bits),
             Err(e) => Some(Err(e)),
         }
     };
@@ -288,18 +296,12 @@ pub(super) fn gathered(shape: Vec<usize>, items: &[Value]) -> Done<Value> {
     Ok(Value::Tensor(Tensor::new(shape, items)?))
 }
 
-fn scalar(name: &str, operands: &[Value], predicate: Option<i64>) -> Option<Done<Value>> {
+fn scalar(name: &str, operands: &[Value], predicate: Option<i64>, bits: [Bits; 2]) -> Option<Done<Value>> {
     match operands {
-        [Value::Whole(a), Value::Whole(b)] => wholes(name, *a, *b, predicate),
+        [Value::Whole(a), Value::Whole(b)] => whole::of_two(name, [*a, *b], predicate, bits),
         [Value::Real(a), Value::Real(b)] => reals(name, *a, *b, predicate),
-        [Value::Whole(a)] => match name {
-            "arith.index_cast" | "arith.index_castui" | "arith.extsi" | "arith.extui" | "arith.trunci" => {
-                Some(Ok(Value::Whole(*a)))
-            }
-            "arith.sitofp" | "arith.uitofp" => Some(Ok(Value::Real(*a as f64))),
-            _ => None,
-        },
-        [Value::Real(a)] => real(name, *a),
+        [Value::Whole(a)] => whole::converted(name, *a, bits).map(Ok),
+        [Value::Real(a)] => real(name, *a, bits[1]),
         [Value::Whole(which), a, b] if name == "arith.select" => {
             Some(Ok(if *which == 0 { b.clone() } else { a.clone() }))
         }
@@ -307,7 +309,7 @@ fn scalar(name: &str, operands: &[Value], predicate: Option<i64>) -> Option<Done
     }
 }
 
-fn real(name: &str, a: f64) -> Option<Done<Value>> {
+fn real(name: &str, a: f64, bits: Bits) -> Option<Done<Value>> {
     let result = match name {
         "arith.negf" => -a,
         "arith.extf" | "arith.truncf" => a,
@@ -316,7 +318,7 @@ fn real(name: &str, a: f64) -> Option<Done<Value>> {
                 clippy::cast_possible_truncation,
                 reason = "saturates, as numbers beyond 2^63 have no meaning here"
             )]
-            return Some(Ok(Value::Whole(a as i64)));
+            return Some(Ok(Value::Whole(bits.held(a as i64))));
         }
         "math.sqrt" => a.sqrt(),
         "math.rsqrt" => a.sqrt().recip(),
@@ -362,36 +364,4 @@ fn reals(name: &str, a: f64, b: f64, predicate: Option<i64>) -> Option<Done<Valu
         _ => return None,
     };
     Some(known(result))
-}
-
-fn wholes(name: &str, a: i64, b: i64, predicate: Option<i64>) -> Option<Done<Value>> {
-    let floor = || a.checked_div_euclid(b).map(|q| if b < 0 && a.rem_euclid(b) != 0 { q - 1 } else { q });
-    // Bits of the narrower types of MLIR would wrap earlier; programs do not count on it.
-    let result = match name {
-        "arith.addi" => a.checked_add(b),
-        "arith.subi" => a.checked_sub(b),
-        "arith.muli" => a.checked_mul(b),
-        "arith.divsi" => a.checked_div(b),
-        "arith.divui" => a.cast_unsigned().checked_div(b.cast_unsigned()).map(u64::cast_signed),
-        "arith.floordivsi" => floor(),
-        "arith.ceildivsi" if b > 0 => a.checked_neg().map(|a| -a.div_euclid(b)),
-        "arith.remsi" => a.checked_rem(b),
-        "arith.remui" => a.cast_unsigned().checked_rem(b.cast_unsigned()).map(u64::cast_signed),
-        "arith.maxsi" => Some(a.max(b)),
-        "arith.minsi" => Some(a.min(b)),
-        "arith.maxui" => Some(a.cast_unsigned().max(b.cast_unsigned()).cast_signed()),
-        "arith.minui" => Some(a.cast_unsigned().min(b.cast_unsigned()).cast_signed()),
-        "arith.andi" => Some(a & b),
-        "arith.ori" => Some(a | b),
-        "arith.xori" => Some(a ^ b),
-        "arith.shli" => u32::try_from(b).ok().and_then(|b| a.checked_shl(b)),
-        "arith.shrsi" => u32::try_from(b).ok().and_then(|b| a.checked_shr(b)),
-        "arith.cmpi" => {
-            let (x, y) = (a.cast_unsigned(), b.cast_unsigned());
-            let holds = [a == b, a != b, a < b, a <= b, a > b, a >= b, x < y, x <= y, x > y, x >= y];
-            holds.get(usize::try_from(predicate?).ok()?).map(|&holds| i64::from(holds))
-        }
-        _ => return None,
-    };
-    Some(result.map(Value::Whole).ok_or_else(|| format!("{a} and {b} have no result of 64 bits")))
 }

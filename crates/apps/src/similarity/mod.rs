@@ -125,7 +125,9 @@ impl Similarity {
         };
         let plan = SignPlan::new(margin / task.range(), 2.0 * error, 5)
             .ok_or_else(|| mistake(format!("a margin of {margin}: no polynomials decide it; choose a larger one")))?;
-        let program = Self { params: params.clone(), task, layout, step: Composed::step(&plan) };
+        // A cosine within the margin is refused.
+        let step = Composed::step(&plan).beyond(margin / task.range());
+        let program = Self { params: params.clone(), task, layout, step };
         let (needed, there) = (program.level(), params.user_level());
         if needed > there {
             return Err(mistake(format!(
@@ -189,7 +191,11 @@ impl Similarity {
         flags: &Ciphertext<D>,
         payloads: &Ciphertext<D>,
     ) -> Result<Ciphertext<D>> {
-        let flags = auto.eval.stack(&vec![flags.clone(); MESSAGES]);
+        // At most so many are one; where more are, the result is refused.
+        let share = (self.task.most as f64 / self.layout.capacity() as f64).min(1.0);
+        let estimate = flags.estimate.with_magnitude(share.sqrt().hypot(FLAG_ERROR));
+        let flags = Ciphertext { estimate, ..flags.clone() };
+        let flags = auto.eval.stack(&vec![flags; MESSAGES]);
         auto.settle(&auto.mul(&flags, payloads)?)
     }
 }
@@ -206,12 +212,14 @@ impl Program for Similarity {
     }
 
     fn inputs(&self) -> Vec<Input> {
-        let Layout { groups, ciphertexts, .. } = self.layout;
+        let Layout { groups, ciphertexts, fold, .. } = self.layout;
+        // In a message a row has one coordinate in each of the blocks, and is no longer than one; payloads fill one block.
+        let magnitude = |peak: f64| peak / (fold as f64).sqrt();
         let input = |name: &str, batch: usize, level: usize, peak: f64, real: bool| Input {
             name: name.into(),
             batch,
             packing: Packing { slots: self.layout.slots(), level, scale: self.params.scale(level) },
-            bounds: Promise { magnitude: peak, peak, real },
+            bounds: Promise { magnitude: magnitude(peak), peak, real },
         };
         let (level, both) = (self.level(), 2.0f64.sqrt());
         let mut inputs = vec![

@@ -247,6 +247,9 @@ fn profile_lines(profile: &[RegionSeconds]) -> String {
 fn shadow_lines(shadow: &ShadowReport) -> String {
     let found = shadow.first.as_ref().map_or_else(|| "all within bounds".into(), |first| format!("WRONG: {first}"));
     let mut text = line("shadow", &format!("{} results compared, {found}", shadow.operations));
+    if let Some(beyond) = &shadow.beyond {
+        text += &line("", &format!("the first beyond its modulus, which later sums may undo: {beyond}"));
+    }
     let mut regions: Vec<_> = shadow.regions.iter().collect();
     if regions.len() > MOST_REGIONS {
         regions.sort_by(|a, b| a.mean.total_cmp(&b.mean));

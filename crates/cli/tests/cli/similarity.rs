@@ -146,3 +146,17 @@ fn more_matches_than_asked_for_are_refused_and_counted() {
     let values: Value = serde_json::from_slice(&fs::read(counted.path().join("y.json")).unwrap()).unwrap();
     assert_eq!(values["values"], json!([5]));
 }
+
+/// Rows are unit vectors, few of them match, and none lies within the margin: a plan counts on all three.
+#[test]
+fn the_precision_of_a_search_is_as_predicted() {
+    let folder = Folder::new("similarity-bits");
+    data(&folder);
+    for more in [&["--count-only"][..], &["--payloads", "payloads.bin"]] {
+        let named = ["--data", "db.bin", "--query", "query.bin", "--seed", "1"];
+        let run = verb(&folder, &[&["run"], &TASK[..7], &named, more].concat());
+        let [measured, predicted] = ["mean", "predicted"].map(|name| run["precision_bits"][name].as_f64().unwrap());
+        assert_eq!(run["wrong"], 0);
+        assert!(predicted <= measured && measured < predicted + 3.0, "{more:?}: {measured}, {predicted} predicted");
+    }
+}

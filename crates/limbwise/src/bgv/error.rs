@@ -80,7 +80,7 @@ pub enum BgvError {
     },
     /// Parameters without special primes.
     #[error(
-        "{op} needs an evaluation key, and these parameters have no special primes: choose a preset that has (limbwise params show)"
+        "{op} needs an evaluation key, and these parameters have no special primes: choose a preset with some, such as bgv-n13, or zn64-n13 for 64-bit words (limbwise params show)"
     )]
     NoKeySwitching {
         /// Name of the operation.

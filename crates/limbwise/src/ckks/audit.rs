@@ -7,7 +7,7 @@
 
 use super::{
     ciphertext::Ciphertext,
-    decrypt::{MOST_SHARE, Probe, most_error},
+    decrypt::{MOST_SHARE, Probe, largest, most_error},
     precision::Precision,
     watch::{Done, Watch},
 };
@@ -44,6 +44,8 @@ pub enum Wrong {
     Promise,
     /// The device failed during decryption.
     Unread,
+    /// The clear values exceed the modulus: wrong where they are read, right where a sum brings them back before.
+    Beyond,
 }
 
 /// An operation with a wrong result.
@@ -77,6 +79,10 @@ impl fmt::Display for Finding {
                 ": a clear value of 2^{log2_got:.1}, where the program promises at most 2^{log2_bound:.1} (a polynomial left its interval, or a bound is wrong)"
             ),
             Wrong::Unread => write!(f, ": the result cannot be decrypted"),
+            Wrong::Beyond => write!(
+                f,
+                ": a clear value of 2^{log2_got:.1}, where the modulus holds 2^{log2_bound:.1} at this level (smaller values, or more levels)"
+            ),
         }
     }
 }
@@ -102,6 +108,9 @@ pub struct ShadowReport {
     /// The first wrong operation, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub first: Option<Finding>,
+    /// The first value that its modulus does not hold, if any: no fault unless a result is wrong.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub beyond: Option<Finding>,
     /// One entry per region, in order of first entry.
     pub regions: Vec<RegionPrecision>,
 }
@@ -165,8 +174,8 @@ impl<D: HostRead> Watch<D> for Audit<'_, D> {
     fn after(&self, &Done { op, result, .. }: &Done<'_, D>) {
         let Some(shadow) = &result.shadow else { return };
         let region = self.region(op);
-        let largest = shadow.values().iter().flatten().map(|z| z.norm()).fold(0.0, f64::max);
-        let compared = self.probe.measure_precision(result);
+        let largest = largest(shadow);
+        let compared = self.probe.precision_within(result);
         let mut state = self.state();
         let (report, places) = &mut *state;
         let wrong = match compared {
@@ -185,10 +194,14 @@ impl<D: HostRead> Watch<D> for Audit<'_, D> {
             Ok(None) => return,
             Err(_) => Some((Wrong::Unread, 1.0, 1.0)),
         };
-        if let (None, Some((wrong, got, bound))) = (&report.first, wrong) {
+        let after = report.operations;
+        let finding = |(wrong, got, bound): (Wrong, f64, f64)| {
             let [log2_got, log2_bound] = [got, bound].map(f64::log2);
-            report.first = Some(Finding { op, region, after: report.operations, wrong, log2_got, log2_bound });
-        }
+            Finding { op, region: region.clone(), after, wrong, log2_got, log2_bound }
+        };
+        let beyond = (!self.probe.fits(result)).then(|| (Wrong::Beyond, largest, self.probe.room(result)));
+        report.beyond = report.beyond.take().or_else(|| beyond.map(finding));
+        report.first = report.first.take().or_else(|| wrong.map(finding));
         report.operations += 1;
     }
 }

@@ -5,6 +5,7 @@ use super::{
     encoder::{Decoded, Encoder, Packing},
     estimate::Estimate,
     precision::Precision,
+    shadow::Shadow,
 };
 use crate::{
     error::{DecryptError, Result},
@@ -75,10 +76,15 @@ fn slots<D: HostRead>(
     key: &SecretKey,
     ciphertext: &Ciphertext<D>,
 ) -> Result<Read> {
-    let words = zeroize::Zeroizing::new(dev.download(&phase(dev, params, key, ciphertext))?);
+    read(dev, encoder, &phase(dev, params, key, ciphertext), ciphertext)
+}
+
+/// What is in a phase, or in the difference of two, that is packed like a ciphertext.
+fn read<D: HostRead>(dev: &D, encoder: &Encoder, phase: &D::Poly, like: &Ciphertext<D>) -> Result<Read> {
+    let words = zeroize::Zeroizing::new(dev.download(phase)?);
     dev.scrub();
-    let packing = Packing { slots: ciphertext.slots, level: ciphertext.level, scale: ciphertext.scale };
-    let size = words.len() / ciphertext.batch();
+    let packing = packing(like);
+    let size = words.len() / like.batch();
     let mut read = Read { messages: Vec::new(), rest: Vec::new(), full: false };
     for message in words.chunks_exact(size) {
         let Decoded { slots, rest, full } = encoder.decode(message, packing);
@@ -89,6 +95,10 @@ fn slots<D: HostRead>(
         }
     }
     Ok(read)
+}
+
+fn packing<D: Device>(of: &Ciphertext<D>) -> Packing {
+    Packing { slots: of.slots, level: of.level, scale: of.scale }
 }
 
 /// Tolerance in expected deviations. Gaussian errors of 2^16 slots stay below 5 and estimates are within a bit or two,
@@ -131,6 +141,14 @@ fn plausible(messages: &[Vec<Complex64>], full: bool, estimate: Estimate, room: 
 /// be recognizable.
 const ROOM_BITS: f64 = 24.0;
 
+/// log₂ of the largest integers that are encoded.
+const MOST_ENCODED: f64 = 125.0;
+
+/// The largest absolute value of a shadow.
+pub(super) fn largest(shadow: &Shadow) -> f64 {
+    shadow.values().iter().flatten().map(|z| z.norm()).fold(0.0, f64::max)
+}
+
 /// Compares ciphertexts with their shadows while a program runs, so that the client finds the operation that goes
 /// wrong.
 pub struct Probe<'a, D: HostRead> {
@@ -155,22 +173,43 @@ impl<D: HostRead> Probe<'_, D> {
         Ok(Some(Precision::of(&got.concat(), &shadow.values().concat())))
     }
 
-    /// The precision of values of any size. Only the primes that the shadow needs are read: a value that is wrong
-    /// modulo all primes is wrong modulo these.
+    /// The precision of values of any size, in the middle of a program. Only the primes that the shadow needs are read: a
+    /// value that is wrong modulo all primes is wrong modulo these.
+    ///
+    /// A value beyond its modulus is compared modulo the modulus: sums, products and divisions are right modulo theirs, so a
+    /// later sum may bring it back. What reads it, a decryption or a bootstrapping, is where it is wrong.
     ///
     /// # Errors
     /// A device fault.
-    pub(super) fn measure_precision(&self, ciphertext: &Ciphertext<D>) -> Result<Option<Precision>> {
+    pub fn precision_within(&self, ciphertext: &Ciphertext<D>) -> Result<Option<Precision>> {
         let Some(shadow) = &ciphertext.shadow else { return Ok(None) };
-        let largest = shadow.values().iter().flatten().map(|z| z.norm()).fold(1.0, f64::max);
-        let needed = (largest * ciphertext.scale).log2() + ROOM_BITS;
+        let largest = largest(shadow);
+        let needed = (largest.max(1.0) * ciphertext.scale).log2() + ROOM_BITS;
         let own = self.params.basis(ciphertext.level);
         let reads = |&level: &usize| self.params.log_modulus(level) > needed && self.params.basis(level).is_subset(own);
         let level = (0..ciphertext.level).find(reads);
         let level = level.unwrap_or(ciphertext.level);
         let parts = ciphertext.parts.iter().map(|p| self.dev.restrict(p, self.params.basis(level))).collect();
         let low = Ciphertext { level, ..ciphertext.with_parts(parts) };
-        let got = slots(self.dev, self.encoder, self.params, self.secret, &low)?.messages;
-        Ok(Some(Precision::of(&got.concat(), &shadow.values().concat())))
+        if self.fits(&low) || (largest * low.scale).log2() > MOST_ENCODED {
+            let got = slots(self.dev, self.encoder, self.params, self.secret, &low)?.messages;
+            return Ok(Some(Precision::of(&got.concat(), &shadow.values().concat())));
+        }
+        let of = |message: usize| shadow.values()[message].clone();
+        let basis = self.params.basis(level);
+        let clear = self.encoder.coefficients(self.dev, low.batch(), &of, packing(&low), basis);
+        let off = self.dev.sub(&phase(self.dev, self.params, self.secret, &low), &clear);
+        let off = read(self.dev, self.encoder, &off, &low)?.messages.concat();
+        Ok(Some(Precision::of(&off, &vec![Complex64::default(); off.len()])))
+    }
+
+    /// Whether the modulus holds the clear values of a ciphertext with a shadow.
+    pub(super) fn fits(&self, ciphertext: &Ciphertext<D>) -> bool {
+        ciphertext.shadow.as_ref().is_none_or(|shadow| largest(shadow) < self.room(ciphertext))
+    }
+
+    /// The largest value that the modulus of a ciphertext holds.
+    pub(super) fn room(&self, ciphertext: &Ciphertext<D>) -> f64 {
+        self.params.room(ciphertext.level, ciphertext.scale)
     }
 }

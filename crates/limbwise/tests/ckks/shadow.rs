@@ -163,6 +163,37 @@ fn a_polynomial_outside_its_interval_is_named() {
 }
 
 #[test]
+fn a_value_beyond_its_modulus_is_wrong_only_where_it_stays_there() {
+    let s = Session::new(&small(6), &[1, 2]);
+    let doubled = |auto: &Auto<'_, Dev>, a: &Ciphertext<Dev>| -> Result<Vec<Ciphertext<Dev>>> {
+        let mut all = vec![auto.eval.drop_level(a, 0)?];
+        for _ in 0..30 {
+            let last = all.last().expect("the first is there");
+            all.push(auto.eval.add(last, last)?);
+        }
+        Ok(all)
+    };
+    // 2³⁰·a − 2²⁹·a − … − a = a.
+    let there_and_back = |auto: &Auto<'_, Dev>, a: &Ciphertext<Dev>| {
+        let mut all = doubled(auto, a)?.into_iter().rev();
+        let first = all.next().expect("the last is there");
+        all.try_fold(first, |sum, less| auto.eval.sub(&sum, &less))
+    };
+    let report = audited(&s, &s.keys, ShadowBound::default(), there_and_back);
+    assert_eq!(report.first, None);
+    let beyond = report.beyond.unwrap();
+    assert_eq!((beyond.op, beyond.wrong), ("add", Wrong::Beyond));
+    assert!(beyond.log2_got >= beyond.log2_bound && beyond.after > 1 && beyond.after < 30, "{beyond}");
+    // A fault among such values is found all the same.
+    let wrong = |auto: &Auto<'_, Dev>, a: &Ciphertext<Dev>| {
+        let largest = doubled(auto, a)?.pop().expect("the last is there");
+        Ok(auto.add_scalar(&Ciphertext { scale: largest.scale * 2.0, ..largest }, 0.5))
+    };
+    let first = audited(&s, &s.keys, ShadowBound::default(), wrong).first.unwrap();
+    assert_eq!((first.op, first.wrong), ("add_scalar", Wrong::Error));
+}
+
+#[test]
 fn the_first_operation_after_a_lost_scale_is_named() {
     let s = Session::new(&small(6), &[1, 2]);
     let lost = |auto: &Auto<'_, Dev>, a: &Ciphertext<Dev>| {

@@ -127,6 +127,14 @@ impl Composed {
         Self { course: Point::all(&stages), stages, peak: 1.0 + 0.5 * plan.error }
     }
 
+    /// The same for a program whose arguments are never this near to zero: errors are followed elsewhere only, where the
+    /// composition is flat.
+    #[must_use]
+    pub fn beyond(self, gap: f64) -> Self {
+        let course = self.course.iter().filter(|point| point.u.abs() >= gap).cloned().collect();
+        Self { course, ..self }
+    }
+
     /// Bound on its values.
     #[must_use]
     pub fn peak(&self) -> f64 {
@@ -166,7 +174,7 @@ impl Composed {
     }
 
     fn root_mean_square(&self, square: impl Fn(&Point) -> f64) -> f64 {
-        (self.course.iter().map(square).sum::<f64>() / f64::from(Point::COUNT)).sqrt()
+        (self.course.iter().map(square).sum::<f64>() / self.course.len().max(1) as f64).sqrt()
     }
 
     /// Its values on slots in [−1, 1], settled.
@@ -259,5 +267,10 @@ mod tests {
         assert!((sign.deviation(&Entered(vec![(3, 1e-6)]), 3) - 1e-6).abs() < 1e-12);
         let argument = sign.deviation(&Entered(vec![(0, 1e-6)]), 3);
         assert!((1e-6..64e-6).contains(&argument), "{argument}");
+        // Beyond the gap it is flat.
+        let beyond = sign.clone().beyond(plan.gap);
+        let flat = beyond.deviation(&Entered(vec![(0, 1e-6)]), 3);
+        assert!(flat < 0.2 * argument && flat > 0.0, "{flat} for {argument}");
+        assert!((beyond.deviation(&Entered(vec![(3, 1e-6)]), 3) - 1e-6).abs() < 1e-12);
     }
 }

@@ -30,10 +30,14 @@ impl Smooth {
     /// A function on [from, to] with at most this error, by the polynomial of least depth.
     ///
     /// # Errors
-    /// [`FunctionError::Degree`] if no polynomial of degree 127 has so little error, or the interval is none.
+    /// [`FunctionError::Degree`] if no polynomial of degree 127 has so little error, or the interval is none;
+    /// [`FunctionError::Error`] for an error that is none.
     pub fn new(name: &'static str, f: impl Fn(f64) -> f64, [from, to]: [f64; 2], error: f64) -> Result<Self> {
         let refused = |reached| FunctionError::Degree { function: name, from, to, reached, error };
-        if !(from < to && (to - from).is_finite() && error > 0.0) {
+        if !(error > 0.0 && error.is_finite()) {
+            return Err(FunctionError::Error { function: name, error }.into());
+        }
+        if !(from < to && (to - from).is_finite()) {
             return Err(refused(f64::INFINITY).into());
         }
         let mut reached = f64::INFINITY;
@@ -161,6 +165,10 @@ mod tests {
         assert!(exp.peak >= 1f64.exp() && (exp.slope - (2f64.sinh() / 2.0).sqrt()).abs() < 1e-2);
         let refused = Smooth::log([1e-6, 1.0], 1e-3).unwrap_err().to_string();
         assert!(refused.contains("degree 127") && refused.contains("narrower interval"), "{refused}");
+        for error in [f64::NAN, 0.0, -1.0, f64::INFINITY] {
+            let refused = Smooth::exp([-1.0, 1.0], error).unwrap_err().to_string();
+            assert!(refused.contains("finite number above 0"), "{refused}");
+        }
         assert!(Smooth::log([0.0, 1.0], 1e-3).is_err() && Smooth::exp([1.0, 1.0], 1e-3).is_err());
     }
 }

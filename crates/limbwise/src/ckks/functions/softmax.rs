@@ -43,11 +43,15 @@ impl Softmax {
     /// The softmax of values from −bound to bound. `error` is the largest error of a result, as a part of the greatest.
     ///
     /// # Errors
-    /// [`FunctionError::Bound`] for a bound that no number of halvings serves; as [`Smooth::exp`] and [`Inverse::new`].
+    /// [`FunctionError::Bound`] for a bound that no number of halvings serves; [`FunctionError::Error`] for an error that is
+    /// none; as [`Smooth::exp`] and [`Inverse::new`].
     pub fn new(rows: &Rows, bound: f64, error: f64) -> Result<Self> {
         let most = Halvings::largest();
         if !(bound > 0.0 && bound <= most) {
             return Err(FunctionError::Bound { function: "softmax", bound, most }.into());
+        }
+        if !(error > 0.0 && error.is_finite()) {
+            return Err(FunctionError::Error { function: "softmax", error }.into());
         }
         let halvings = if bound <= PLAIN { Halvings::NONE } else { Halvings::of(bound) };
         // Relative to the smallest value that a sum can have; each power may be wrong by a quarter of the error.
