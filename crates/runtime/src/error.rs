@@ -32,6 +32,10 @@ pub enum Error {
     Description { path: String, cause: Box<limbwise_apps::description::DescriptionError> },
     #[error("{path} exists: choose another place, or allow replacement (--force, if the command has it)")]
     Exists { path: String },
+    #[error(
+        "{path} has keys without their program.json: of a \"limbwise keygen\" that was killed, or of another place; nothing reads them: choose another directory, or replace them (--force)"
+    )]
+    Unfinished { path: String },
     #[error("{path}: no ciphertext (*.ct) in this directory: give the files, or the directory that has them")]
     Empty { path: String },
     #[error("{path} is a directory: name the files in it ({path}/*)")]
