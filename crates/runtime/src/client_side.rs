@@ -12,9 +12,7 @@ use crate::{
     ledger::{Ledger, Round, Shared, hex},
     origin::{belonging, inputs_name, keys_for},
     parts::name_of_sum,
-    places::{
-        Alone, DATA, Existing, Vacant, absent, ciphertexts, description, put_private, read_up_to, refused, targets,
-    },
+    places::{Alone, DATA, Existing, Vacant, absent, ciphertexts, description, read_up_to, refused, targets},
     record::Recording,
     scheme::{Forecast, Whole},
     sealed::{seal, unseal},

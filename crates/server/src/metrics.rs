@@ -105,6 +105,7 @@ impl Collector for Now {
         let kinds = census.bytes.iter().map(|(kind, bytes)| (kind.clone(), *bytes));
         family(&mut encoder, ("stored_bytes", "Bytes of files, by kind"), "kind", kinds)?;
         for (name, help, value) in [
+            ("damaged_records", "Records and files that could not be read at the start", census.damaged),
             ("open_uploads", "Uploads that are under way", census.open_uploads),
             ("promised_bytes", "Bytes promised to open uploads and to results of jobs", census.promised_bytes),
             ("total_limit_bytes", "Limit of all files and promises", limits.total_bytes),

@@ -5,6 +5,7 @@ mod both;
 #[cfg(test)]
 mod cases;
 #[cfg(test)]
+mod made;
 mod memory;
 #[cfg(test)]
 mod refused;
