@@ -111,7 +111,11 @@ impl Collector for Now {
             ("total_limit_bytes", "Limit of all files and promises", limits.total_bytes),
             ("memory_promised_bytes", "Memory promised to running jobs by their plans", census.memory_bytes),
             ("memory_limit_bytes", "Limit of the memory of running jobs and idle keys", limits.memory_bytes),
-            ("resident_key_bytes", "Memory of keys that are kept for later jobs", resident.bytes),
+            (
+                "resident_key_bytes",
+                "Memory of keys that no job uses, with the rows that jobs left beside them",
+                resident.bytes,
+            ),
         ] {
             gauge(&mut encoder, name, help, value)?;
         }
