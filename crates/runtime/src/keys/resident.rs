@@ -78,9 +78,10 @@ impl HeldKeys {
         self.bootstrap.get().is_none() && self.keys.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
     }
 
-    /// Bytes of memory that the device has touched: what it mapped and never used takes none.
+    /// Bytes of memory that the device has touched, since what it mapped and never used takes none, and of the keys that are
+    /// no polynomials.
     pub fn bytes(&self) -> u64 {
-        self.dev.resident_bytes()
+        self.dev.resident_bytes() + self.bootstrap.get().map_or(0, |key| key.params().switch_key_bytes())
     }
 }
 
