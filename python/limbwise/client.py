@@ -75,7 +75,7 @@ class _Answer:
 
 def _other_scheme(error: Exception) -> str | None:
     """Return the scheme that the server speaks, where the error says that it is not the one of the address."""
-    if isinstance(error, http.client.BadStatusLine) and error.line.startswith("\x15\x03"):
+    if isinstance(error, http.client.BadStatusLine) and str(error).startswith("\x15\x03"):
         return "https://"
     if isinstance(error, ssl.SSLError) and error.reason in {"WRONG_VERSION_NUMBER", "HTTP_REQUEST"}:
         return "http://"

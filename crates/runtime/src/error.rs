@@ -49,7 +49,7 @@ pub enum Error {
     #[error("{path}: {missing}: make the keys of this program (limbwise keygen)")]
     Keys { path: String, missing: String },
     #[error(
-        "{path}: the client's directory and the server's are the same: the server would have the secret key; give two"
+        "{path}: the client's directory is the server's or lies in it: the server would have the secret key; give two that are apart"
     )]
     OneSide { path: String },
     #[error(

@@ -21,7 +21,7 @@ use limbwise_math::sampling::SeedSource;
 use std::{
     fs::{self, File},
     io::{self, BufWriter},
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 /// The directories of the two sides.
@@ -44,11 +44,7 @@ const OF_SERVER: [&str; 5] = [PROGRAM, PUBLIC, KEYS, BOOTSTRAP, PARAMS];
 /// # Errors
 /// [`Error::Exists`], [`Error::Unfinished`]; those of the system.
 pub fn check(places: Sides<'_>, existing: Existing) -> Result<()> {
-    let whole = |dir: &Path| match fs::canonicalize(dir) {
-        Err(e) if e.kind() == io::ErrorKind::NotFound => std::path::absolute(dir).map_err(refused(dir, "opening")),
-        found => found.map_err(refused(dir, "opening")),
-    };
-    if whole(places.client)? == whole(places.server)? {
+    if whole(places.client)?.starts_with(whole(places.server)?) {
         return Err(Error::OneSide { path: places.server.display().to_string() });
     }
     for (dir, names) in [(places.client, OF_CLIENT), (places.server, OF_SERVER)] {
@@ -58,6 +54,19 @@ pub fn check(places: Sides<'_>, existing: Existing) -> Result<()> {
         })?;
     }
     Ok(())
+}
+
+/// A path without links, as far as it is there.
+fn whole(dir: &Path) -> Result<PathBuf> {
+    let opening = || refused(dir, "opening");
+    let full = std::path::absolute(dir).map_err(opening())?;
+    for there in full.ancestors() {
+        match fs::canonicalize(there) {
+            Err(e) if e.kind() == io::ErrorKind::NotFound => {}
+            found => return Ok(found.map_err(opening())?.join(full.strip_prefix(there).unwrap_or(Path::new("")))),
+        }
+    }
+    Ok(full)
 }
 
 /// Lets nobody but the owner into a directory.

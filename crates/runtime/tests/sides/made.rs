@@ -78,6 +78,24 @@ fn all_keys_or_none() {
     assert!(fs::read(client.join(TFHE_SECRET)).unwrap() != key);
 }
 
+/// Whoever is given the server's directory must not find the secret key in it, whatever links lead there.
+#[test]
+#[cfg(unix)]
+fn the_secret_lies_outside_of_the_servers_directory() {
+    let (folder, case) = (Folder::new("apart"), cases::pbs(2));
+    let [real, link] = ["real", "link"].map(|name| folder.at(name));
+    fs::create_dir(&real).unwrap();
+    std::os::unix::fs::symlink(&real, &link).unwrap();
+    for (client, server) in [("both", "both"), ("server/client", "server"), ("client/..", "")] {
+        let (client, server) = (real.join(client), link.join(server));
+        let refused = made(&case, Sides { client: &client, server: &server }, Existing::Replaced, &mut ()).unwrap_err();
+        assert!(matches!(refused, Error::OneSide { .. }), "{refused}");
+        assert_eq!(names(&real), [""; 0]);
+    }
+    let (client, server) = (real.join("client"), link.join("client/server"));
+    made(&case, Sides { client: &client, server: &server }, Existing::Kept, &mut ()).unwrap();
+}
+
 /// Keys that no description speaks of are never replaced in silence.
 #[test]
 fn keys_without_a_description() {

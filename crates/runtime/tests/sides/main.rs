@@ -6,6 +6,7 @@ mod both;
 mod cases;
 #[cfg(test)]
 mod made;
+#[cfg(test)]
 mod memory;
 #[cfg(test)]
 mod refused;
