@@ -100,8 +100,9 @@ pub fn keygen<S: ClientScheme, D: HostRead>(
     observer: &mut dyn Observer,
 ) -> Result<u64> {
     let &KeyOrder { params, description, required, lock, seeds, data, existing } = order;
-    let (client, server) = (Staging::of(places.client)?, Staging::of(places.server)?);
     check(places, existing)?;
+    let (client, server) = (Staging::of(places.client)?, Staging::of(places.server)?);
+    check(places, existing)?; // again, where nobody else writes now
     only_owner(places.client)?;
     let new = Sides { client: client.dir(), server: server.dir() };
     let (rlwe, tfhe) = (S::rlwe(params), S::tfhe(params));
