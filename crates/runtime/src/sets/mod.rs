@@ -317,7 +317,7 @@ mod tests {
         let both = alone.with(Part::Memory, Some(1e15));
         let beyond: Vec<Part> = searched(&both).beyond_all(&both).iter().map(|(part, _)| *part).collect();
         assert_eq!(beyond, [Part::Bits]);
-        assert!(found.beyond_all(&demand).is_empty(), "each alone is met");
+        assert!(searched(&demand).beyond_all(&demand).is_empty(), "each alone is met");
     }
 
     #[test]
