@@ -118,7 +118,8 @@ def _found(f: dict[str, Any]) -> Rows:
     answer = f["answer"]
     off = f"off by {answer['relative_error']:.1e} of it"
     table = f.get("table")
-    shown = f"{answer['decrypted']:.4f}; exact {answer['exact']}; {off}"
+    got = "NULL" if answer["decrypted"] is None else f"{answer['decrypted']:.4f}"
+    shown = f"{got}; exact {answer['exact']}; {off}"
     return [
         ("answer", f"{len(table['rows'])} rows; the number that is off most is {off}" if table else shown),
         ("rows", f"{f['rows_passing']} pass; {f['wrong']} decided otherwise than in the clear"),

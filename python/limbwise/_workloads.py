@@ -117,7 +117,7 @@ class Workload:
         return Run(json.loads(self._native.run(device=device, threads=threads, profile=profile)))
 
     def keygen(
-        self, client: PathLike, server: PathLike, *, passphrase: str | None = None
+        self, client: PathLike, server: PathLike, *, passphrase: str | None = None, replace: bool = False
     ) -> tuple[ClientFiles, ServerFiles]:
         """Write the secret key to the client's directory and all others to the server's, as ``limbwise keygen``.
 
@@ -125,12 +125,14 @@ class Workload:
             client: directory of the client, made if it is missing.
             server: directory of the server, another one.
             passphrase: encrypts the secret key; without one it lies in the clear, readable by its owner only.
+            replace: replaces keys that are in the directories; what was encrypted under them is lost.
 
         Raises:
             LimbwiseError: one of the directories already holds keys.
         """
         warn_insecure(self._native.insecure_reason)
-        _limbwise.keygen_files(self._native, Path(client), Path(server), passphrase=_files.locking(passphrase))
+        locking = _files.locking(passphrase)
+        _limbwise.keygen_files(self._native, Path(client), Path(server), passphrase=locking, replace=replace)
         return ClientFiles(client, passphrase=passphrase), ServerFiles(server)
 
     def __repr__(self) -> str:

@@ -73,6 +73,15 @@ class _Answer:
     body: bytes
 
 
+def _other_scheme(error: Exception) -> str | None:
+    """Return the scheme that the server speaks, where the error says that it is not the one of the address."""
+    if isinstance(error, http.client.BadStatusLine) and str(error).startswith("\x15\x03"):
+        return "https://"
+    if isinstance(error, ssl.SSLError) and error.reason in {"WRONG_VERSION_NUMBER", "HTTP_REQUEST"}:
+        return "http://"
+    return None
+
+
 class Server:
     """A server of ``limbwise serve``.
 
@@ -151,8 +160,9 @@ class Server:
     ) -> bytes:
         """Return the bytes of an answer.
 
-        Raises ``Refused`` for one that says no, ``OSError`` where there is none for ``patience`` seconds, and
-        ``ssl.SSLCertVerificationError`` at once for a server that does not prove who it is.
+        Raises ``Refused`` for one that says no, ``OSError`` where there is none for ``patience`` seconds or the server
+        speaks HTTP for HTTPS or the other way round, and ``ssl.SSLCertVerificationError`` at once for a server that does
+        not prove who it is.
         """
         until, wait = time.monotonic() + self._patience, _LOOK
         while True:
@@ -161,6 +171,10 @@ class Server:
             except ssl.SSLCertVerificationError:
                 raise
             except (OSError, http.client.HTTPException) as error:
+                scheme = _other_scheme(error)
+                if scheme:
+                    msg = f"{self._host} answers {scheme}: write {scheme} in its address"
+                    raise ConnectionError(msg) from error
                 if time.monotonic() > until:
                     msg = f"{method} {path}: no answer in {self._patience:g} seconds: {error!r}"
                     raise ConnectionError(msg) from error

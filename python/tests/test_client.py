@@ -136,6 +136,9 @@ def test_the_server_proves_who_it_is(files: Path, tmp_path: Path, capsys: pytest
         for authority in (tmp_path / "other.pem", None):
             with pytest.raises(ssl.SSLCertVerificationError), Server(url, authority=authority) as server:
                 server.status()
+        plain = pytest.raises(ConnectionError, match="answers https://: write https:// in its address")
+        with plain, Server(url.replace("https", "http")) as server:
+            server.status()
         wrong = pytest.raises(Refused, match="another token")
         with wrong, Server(url, token="c" * 40, authority=tmp_path / "server.pem") as server:
             server.status()
@@ -148,6 +151,10 @@ def test_the_server_proves_who_it_is(files: Path, tmp_path: Path, capsys: pytest
         assert capsys.readouterr().out == f"{tmp_path / 'got' / 'result-000.ct'}\n"
         wanted = (files / "out" / "result-000.ct").read_bytes()
         assert (tmp_path / "got" / "result-000.ct").read_bytes() == wanted
+    with serving(tmp_path) as process:
+        secure = pytest.raises(ConnectionError, match="answers http://: write http:// in its address")
+        with secure, Server(process.url.replace("http", "https")) as server:
+            server.status()
         if EXAMPLE.exists():
             words = [url, mine, tmp_path / "server.pem", theirs, files / "in", tmp_path / "again"]
             example = [sys.executable, "-P", EXAMPLE, *words]

@@ -92,11 +92,34 @@ impl Family for Bgv {
 /// What a query's answer is, encrypted and in the clear.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Compared {
-    pub decrypted: f64,
-    /// As the clear twin has it, every digit.
+    /// `null` is SQL's NULL: what is no count has no value of no rows.
+    pub decrypted: Option<f64>,
+    /// As the clear twin has it, every digit, or `NULL`.
     pub exact: String,
-    /// Relative error of the one against the other; absolute where the answer is 0.
+    /// Relative error of the one against the other; absolute where the answer is 0. Of NULL and a number 1.
     pub relative_error: f64,
+}
+
+/// SQL's word for no value.
+pub const NULL: &str = "NULL";
+
+impl Compared {
+    /// Two numbers, of which one may be none; the exact one as text and near it.
+    #[must_use]
+    pub fn of(decrypted: Option<f64>, exact: Option<(String, f64)>) -> Self {
+        let relative_error = match (decrypted, &exact) {
+            (Some(got), Some((_, wanted))) => (got - wanted).abs() / if *wanted == 0.0 { 1.0 } else { wanted.abs() },
+            (None, None) => 0.0,
+            _ => 1.0,
+        };
+        Self { decrypted, exact: exact.map_or_else(|| NULL.into(), |(text, _)| text), relative_error }
+    }
+
+    /// The decrypted number as text, to so many digits behind the point.
+    #[must_use]
+    pub fn shown(&self, digits: usize) -> String {
+        self.decrypted.map_or_else(|| NULL.into(), |decrypted| format!("{decrypted:.digits$}"))
+    }
 }
 
 /// A place in a query's answer.
@@ -106,7 +129,7 @@ pub enum Cell {
     /// A value of a column that is grouped by.
     Key(String),
     Number(Compared),
-    /// A quotient by zero: the average of no rows.
+    /// SQL's NULL: a quotient by zero, and of no rows all but a count.
     Null(()),
 }
 
@@ -118,7 +141,7 @@ pub struct AnswerTable {
 }
 
 impl AnswerTable {
-    /// The number that is off most, of itself; 0 in an answer without rows.
+    /// The number that is off most, of itself; without a number NULL, and 0 in an answer without rows.
     #[must_use]
     pub fn worst(&self) -> Compared {
         let numbers = self.rows.iter().flatten().filter_map(|cell| match cell {
@@ -126,7 +149,9 @@ impl AnswerTable {
             Cell::Key(_) | Cell::Null(()) => None,
         });
         let worst = numbers.max_by(|a, b| a.relative_error.total_cmp(&b.relative_error)).cloned();
-        worst.unwrap_or(Compared { decrypted: 0.0, exact: "0".into(), relative_error: 0.0 })
+        let null = || self.rows.iter().flatten().any(|cell| matches!(cell, Cell::Null(())));
+        let none = || if null() { Compared::of(None, None) } else { Compared::of(Some(0.0), Some(("0".into(), 0.0))) };
+        worst.unwrap_or_else(none)
     }
 }
 

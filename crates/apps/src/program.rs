@@ -191,7 +191,17 @@ pub trait Program {
         0
     }
 
-    /// Decrypted results as people have them. Sums of parts come alone: the first [`Self::summed`] results.
+    /// The program as one reads it who has, instead of its results, sums of those of so many parts: the first
+    /// [`Self::summed`] of them.
+    #[must_use]
+    fn summed_over(&self, _parts: usize) -> Self
+    where
+        Self: Clone,
+    {
+        self.clone()
+    }
+
+    /// Decrypted results as people have them.
     fn arrays(&self, results: &<Self::Scheme as Scheme>::Reading) -> Vec<Array>;
 
     /// What one unit in the slots of a result is worth in the numbers of its array; infinite for numbers that are computed

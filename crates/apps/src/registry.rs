@@ -440,6 +440,10 @@ macro_rules! workloads {
                     match self { $(Self::$variant(program) => program.summed(),)+ }
                 }
 
+                fn summed_over(&self, parts: usize) -> Self {
+                    match self { $(Self::$variant(program) => Self::$variant(program.summed_over(parts)),)+ }
+                }
+
                 fn arrays(&self, results: &<$scheme as Scheme>::Reading) -> Vec<Array> {
                     match self { $(Self::$variant(program) => program.arrays(results),)+ }
                 }

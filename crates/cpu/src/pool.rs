@@ -28,6 +28,7 @@ struct Inner {
     peak: AtomicU64,
     allocations: AtomicU64,
     mapped: AtomicU64,
+    resident: AtomicU64,
 }
 
 /// Limbs of one length.
@@ -37,17 +38,28 @@ struct Limbs {
     free: Vec<Memory>,
     /// Never used: most of it is not even resident.
     fresh: Vec<Memory>,
+    /// Bytes of its mapping that were used.
+    used: usize,
+}
+
+/// A limb used for the first time, bytes that were mapped for it and others, and those that it made resident.
+struct Fresh {
+    memory: Memory,
+    mapped: u64,
+    resident: u64,
 }
 
 impl Limbs {
-    /// A limb used for the first time, and bytes that were mapped for it and others.
-    fn fresh(&mut self, length: usize) -> Option<(Memory, u64)> {
+    fn fresh(&mut self, length: usize) -> Option<Fresh> {
         let mut mapped = 0;
         if self.fresh.is_empty() {
-            self.fresh = slab::limbs(length)?;
+            (self.fresh, self.used) = (slab::limbs(length)?, 0);
             mapped = self.fresh.iter().map(|limb| size_of_val(limb.lines()) as u64).sum();
         }
-        Some((self.fresh.pop()?, mapped))
+        let memory = self.fresh.pop()?;
+        let before = slab::resident(self.used);
+        self.used += size_of_val(memory.lines());
+        Some(Fresh { memory, mapped, resident: slab::resident(self.used) - before })
     }
 }
 
@@ -62,6 +74,8 @@ pub struct PoolCounters {
     pub allocations: u64,
     /// Bytes asked of the operating system since the start, of which none is given back; constant in a steady loop.
     pub mapped_bytes: u64,
+    /// Those of them that are resident, in huge pages: what was never used is not. Constant in a steady loop.
+    pub resident_bytes: u64,
 }
 
 /// The memory of one limb, returned to the pool on drop.
@@ -96,9 +110,10 @@ impl Inner {
 
     /// A limb used for the first time.
     fn fresh(&self, length: usize) -> Option<Memory> {
-        let (memory, mapped) = self.of(length, |limbs| limbs.fresh(length))?;
+        let Fresh { memory, mapped, resident } = self.of(length, |limbs| limbs.fresh(length))?;
         self.allocations.fetch_add(1, Ordering::Relaxed);
         self.mapped.fetch_add(mapped, Ordering::Relaxed);
+        self.resident.fetch_add(resident, Ordering::Relaxed);
         Some(memory)
     }
 }
@@ -159,6 +174,7 @@ impl Pool {
             peak_bytes: self.0.peak.load(Ordering::Relaxed),
             allocations: self.0.allocations.load(Ordering::Relaxed),
             mapped_bytes: self.0.mapped.load(Ordering::Relaxed),
+            resident_bytes: self.0.resident.load(Ordering::Relaxed),
         }
     }
 }
@@ -180,11 +196,15 @@ mod tests {
         let counters = pool.counters();
         assert_eq!((counters.live_bytes, counters.peak_bytes, counters.allocations), (640, 3 * 640, 3));
         assert_eq!(counters.mapped_bytes, (32 << 20) / 640 * 640);
+        assert_eq!(counters.resident_bytes, 2 << 20, "one huge page");
         drop(again);
         assert_eq!(pool.counters().live_bytes, 0);
         pool.scrub();
         drop((0..3).map(|_| pool.touched_row(10)).collect::<Vec<_>>());
         assert_eq!(pool.counters().allocations, 3, "what was used is touched already");
+        let many: Vec<Row> = (0..2 * (2 << 20) / 640).map(|_| pool.take(10)).collect();
+        assert_eq!((pool.counters().resident_bytes, many.len()), (2 * (2 << 20), 6553));
+        drop(many);
         let wiped: Vec<Row> = (0..3).map(|_| pool.take(10)).collect();
         assert!(wiped.iter().all(|row| row.lines().iter().all(|line| *line == Line::default())));
     }

@@ -31,6 +31,11 @@ impl Memory {
     }
 }
 
+/// Bytes that are resident once the lowest so many bytes of a mapping were touched: whole pages of those that are asked for.
+pub(crate) fn resident(touched: usize) -> u64 {
+    touched.next_multiple_of(HUGE) as u64
+}
+
 /// Zeroed limbs of `length` lines, the last one lowest in memory; `None` if the system has no more.
 pub(crate) fn limbs(length: usize) -> Option<Vec<Memory>> {
     let bytes = length * size_of::<Line>();

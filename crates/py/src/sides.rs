@@ -43,19 +43,21 @@ fn device(device: Option<String>, threads: Option<usize>) -> PyResult<AnyDevice>
 /// Makes the keys of a workload: the secret into the client's directory, the others into the server's. What was made, as
 /// JSON.
 #[pyfunction]
-#[pyo3(signature = (workload, client, server, *, passphrase=None))]
+#[pyo3(signature = (workload, client, server, *, passphrase=None, replace=false))]
 pub(crate) fn keygen_files(
     py: Python<'_>,
     workload: &Workload,
     client: PathBuf,
     server: PathBuf,
     passphrase: Option<&str>,
+    replace: bool,
 ) -> PyResult<String> {
     let (dev, asked) = (device(None, None)?, &workload.0);
-    let places = Sides { client: &client, server: &server };
-    check(places).map_err(of_runtime)?;
+    let (places, existing) = (Sides { client: &client, server: &server }, Existing::replaced_if(replace));
+    check(places, existing).map_err(of_runtime)?;
+    let lock = lock(passphrase);
     let made = py.detach(
-        || on_scheme!(AnyPrepared, &asked.prepared, built => made(&dev, asked, built, places, lock(passphrase))),
+        || on_scheme!(AnyPrepared, &asked.prepared, built => made(&dev, asked, built, places, (lock, existing))),
     );
     json_of(&made?)
 }
@@ -65,11 +67,11 @@ fn made<S: Whole>(
     asked: &Asked,
     built: &Prepared<S>,
     places: Sides<'_>,
-    lock: Lock<'_>,
+    (lock, existing): (Lock<'_>, Existing),
 ) -> Result<Made, Failure> {
     let (way, recording) = chosen(built, asked.memory, &dev.footprint())?;
     let data = &asked.options.data();
-    let order = ToMake { built, way, recording: &recording, data, lock, seeds: &SeedSource::System };
+    let order = ToMake { built, way, recording: &recording, data, lock, seeds: &SeedSource::System, existing };
     let keys = make_keys(dev, places, &order, &mut Steps);
     Ok(Made { keys: keys.map_err(Failure::Runtime)?, way: way.named() })
 }

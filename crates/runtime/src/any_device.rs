@@ -250,8 +250,8 @@ impl AnyDevice {
     }
 
     /// Bytes of the host's memory that the device has taken for polynomials and does not give back while it is open.
-    pub fn mapped_bytes(&self) -> u64 {
-        self.host_cpu().map_or(0, |cpu| cpu.memory().mapped_bytes + cpu.scratch().mapped_bytes)
+    pub fn resident_bytes(&self) -> u64 {
+        self.host_cpu().map_or(0, |cpu| cpu.memory().resident_bytes + cpu.scratch().resident_bytes)
     }
 
     /// Records the regions that programs enter from now on, if the device can ([`Device::regions`]).

@@ -12,9 +12,7 @@ use crate::{
     ledger::{Ledger, Round, Shared, hex},
     origin::{belonging, inputs_name, keys_for},
     parts::name_of_sum,
-    places::{
-        Alone, DATA, Existing, Vacant, absent, ciphertexts, description, put_private, read_up_to, refused, targets,
-    },
+    places::{Alone, DATA, Existing, Vacant, absent, ciphertexts, description, read_up_to, refused, targets},
     record::Recording,
     scheme::{Forecast, Whole},
     sealed::{seal, unseal},
@@ -91,6 +89,8 @@ pub struct ToMake<'a, S: Whole, T> {
     pub data: &'a T,
     pub lock: Lock<'a>,
     pub seeds: &'a SeedSource,
+    /// Keys that are there.
+    pub existing: Existing,
 }
 
 /// Makes the keys of a prepared program in one configuration and puts them into both directories. The client's directory
@@ -104,15 +104,13 @@ pub fn make_keys<S: Whole>(
     asked: &ToMake<'_, S, impl Serialize>,
     observer: &mut dyn Observer,
 ) -> Result<KeysMade> {
-    let &ToMake { built, way, recording, data, lock, seeds } = asked;
-    let data_file = places.client.join(DATA);
-    let data = seal(data).map_err(|e| in_file(&data_file, &e))?;
+    let &ToMake { built, way, recording, data, lock, seeds, existing } = asked;
+    let data = &seal(data).map_err(|e| in_file(&places.client.join(DATA), &e))?;
     let mut description = built.description(way);
     description.insecure_randomness = seeds.is_insecure();
     let (params, required) = (built.params(), &recording.keys.required);
-    let order = KeyOrder { params, description: &description, required, lock, seeds };
+    let order = KeyOrder { params, description: &description, required, lock, seeds, data, existing };
     let key_file_bytes = keygen::<S, _>(dev, places, &order, observer)?;
-    put_private(&data_file, &data)?;
     let security = S::security(params);
     Ok(KeysMade {
         workload: built.program(way).name().into(),
@@ -372,7 +370,10 @@ impl ClientSide {
             return Err(Error::Refused(NO_TWIN.into()));
         }
         let (program, model) = self.own_program(asked.gain)?;
-        on_scheme!(AnyProgram, &program, program => self.decrypt_by(dev, program, asked, model, observer))
+        on_scheme!(AnyProgram, &program, program => match asked.parts.len() {
+            0 => self.decrypt_by(dev, program, asked, model, observer),
+            parts => self.decrypt_by(dev, &program.summed_over(parts), asked, model, observer),
+        })
     }
 
     /// The key that encrypted the parts of a sum: the ledger has every one of them, and all under one key.

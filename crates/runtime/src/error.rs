@@ -32,6 +32,10 @@ pub enum Error {
     Description { path: String, cause: Box<limbwise_apps::description::DescriptionError> },
     #[error("{path} exists: choose another place, or allow replacement (--force, if the command has it)")]
     Exists { path: String },
+    #[error(
+        "{path} has keys without their program.json: of a \"limbwise keygen\" that was killed, or of another place; nothing reads them: choose another directory, or replace them (--force)"
+    )]
+    Unfinished { path: String },
     #[error("{path}: no ciphertext (*.ct) in this directory: give the files, or the directory that has them")]
     Empty { path: String },
     #[error("{path} is a directory: name the files in it ({path}/*)")]
@@ -45,7 +49,7 @@ pub enum Error {
     #[error("{path}: {missing}: make the keys of this program (limbwise keygen)")]
     Keys { path: String, missing: String },
     #[error(
-        "{path}: the client's directory and the server's are the same: the server would have the secret key; give two"
+        "{path}: the client's directory is the server's or lies in it: the server would have the secret key; give two that are apart"
     )]
     OneSide { path: String },
     #[error(

@@ -5,9 +5,10 @@ use crate::{
     error::{Error, Result},
     origin::program_name,
     places::{
-        BOOTSTRAP, Existing, KEYS, PARAMS, PROGRAM, PUBLIC, SECRET, TFHE_SECRET, absent, put, put_bytes,
-        put_new_secret, refused,
+        BOOTSTRAP, DATA, Existing, KEYS, PARAMS, PROGRAM, PUBLIC, SECRET, TFHE_SECRET, absent, put, put_bytes,
+        put_private, put_secret, refused,
     },
+    staging::Staging,
 };
 use limbwise::{
     rlwe::{KeyForm, Requirements},
@@ -20,7 +21,7 @@ use limbwise_math::sampling::SeedSource;
 use std::{
     fs::{self, File},
     io::{self, BufWriter},
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 /// The directories of the two sides.
@@ -32,28 +33,40 @@ pub struct Sides<'a> {
     pub server: &'a Path,
 }
 
-/// Fails if keys would be replaced, or the two sides are one. Makes nothing: what comes before the keys may be refused.
+/// What a client's directory gets; without the first of them nothing reads the others.
+const OF_CLIENT: [&str; 5] = [PROGRAM, SECRET, TFHE_SECRET, PUBLIC, DATA];
+/// The same of the server's.
+const OF_SERVER: [&str; 5] = [PROGRAM, PUBLIC, KEYS, BOOTSTRAP, PARAMS];
+
+/// Fails if keys would be replaced that may not be, or the two sides are one. Makes nothing: what comes before the keys may
+/// be refused.
 ///
 /// # Errors
-/// [`Error::Exists`]; those of the system.
-pub fn check(places: Sides<'_>) -> Result<()> {
-    let whole = |dir: &Path| match fs::canonicalize(dir) {
-        Err(e) if e.kind() == io::ErrorKind::NotFound => std::path::absolute(dir).map_err(refused(dir, "opening")),
-        found => found.map_err(refused(dir, "opening")),
-    };
-    if whole(places.client)? == whole(places.server)? {
+/// [`Error::Exists`], [`Error::Unfinished`]; those of the system.
+pub fn check(places: Sides<'_>, existing: Existing) -> Result<()> {
+    if whole(places.client)?.starts_with(whole(places.server)?) {
         return Err(Error::OneSide { path: places.server.display().to_string() });
     }
-    absent(&[PROGRAM, SECRET, TFHE_SECRET, PUBLIC].map(|name| places.client.join(name)), Existing::Kept)?;
-    absent(&[PROGRAM, PUBLIC, KEYS, BOOTSTRAP, PARAMS].map(|name| places.server.join(name)), Existing::Kept)
+    for (dir, names) in [(places.client, OF_CLIENT), (places.server, OF_SERVER)] {
+        absent(&names.map(|name| dir.join(name)), existing).map_err(|exists| match dir.join(PROGRAM).exists() {
+            true => exists,
+            false => Error::Unfinished { path: dir.display().to_string() },
+        })?;
+    }
+    Ok(())
 }
 
-/// Makes both directories, the client's for its owner alone.
-fn make(places: Sides<'_>) -> Result<()> {
-    fs::create_dir_all(places.client).map_err(refused(places.client, "creating"))?;
-    fs::create_dir_all(places.server).map_err(refused(places.server, "creating"))?;
-    check(places)?;
-    only_owner(places.client)
+/// A path without links, as far as it is there.
+fn whole(dir: &Path) -> Result<PathBuf> {
+    let opening = || refused(dir, "opening");
+    let full = std::path::absolute(dir).map_err(opening())?;
+    for there in full.ancestors() {
+        match fs::canonicalize(there) {
+            Err(e) if e.kind() == io::ErrorKind::NotFound => {}
+            found => return Ok(found.map_err(opening())?.join(full.strip_prefix(there).unwrap_or(Path::new("")))),
+        }
+    }
+    Ok(full)
 }
 
 /// Lets nobody but the owner into a directory.
@@ -73,35 +86,42 @@ pub struct KeyOrder<'a, S: Scheme> {
     pub required: &'a Requirements,
     pub lock: Lock<'a>,
     pub seeds: &'a SeedSource,
+    /// What the client's directory says of its data.
+    pub data: &'a [u8],
+    pub existing: Existing,
 }
 
-/// Makes all keys of a program and puts them into the directories, the evaluation keys one after the other: no more than
-/// one of them is in memory. Returns the bytes of the server's key files.
+/// Makes all keys of a program, the evaluation keys one after the other: no more than one of them is in memory. They come
+/// into the directories when all of them are there. Returns the bytes of the server's key files.
 pub fn keygen<S: ClientScheme, D: HostRead>(
     dev: &D,
     places: Sides<'_>,
     order: &KeyOrder<'_, S>,
     observer: &mut dyn Observer,
 ) -> Result<u64> {
-    let &KeyOrder { params, description, required, lock, seeds } = order;
-    make(places)?;
+    let &KeyOrder { params, description, required, lock, seeds, data, existing } = order;
+    check(places, existing)?;
+    let (client, server) = (Staging::of(places.client)?, Staging::of(places.server)?);
+    check(places, existing)?; // again, where nobody else writes now
+    only_owner(places.client)?;
+    let new = Sides { client: client.dir(), server: server.dir() };
     let (rlwe, tfhe) = (S::rlwe(params), S::tfhe(params));
     let total = required.len() + usize::from(tfhe.is_some());
     observer.step(KEY_STEP, 0, total);
     let secrets = Secrets::generate(rlwe, tfhe, seeds)?;
     let origin = Origin { program: program_name(description), ..Origin::of_keys(secrets.identity(rlwe)) };
-    write_secrets::<S>(places.client, params, &secrets, lock, &origin)?;
+    write_secrets::<S>(new.client, params, &secrets, lock, &origin)?;
     let Published { generator, bootstrap } = secrets.publish(dev, rlwe, seeds)?;
     let mut bytes = 0;
     if let Some(keys) = bootstrap {
-        let path = places.server.join(BOOTSTRAP);
+        let path = new.server.join(BOOTSTRAP);
         put(&path, |file| unbuffered(&path, write_tfhe_keys(BufWriter::new(file), dev, &keys, &origin)?))?;
         bytes += fs::metadata(&path).map_err(refused(&path, "reading"))?.len();
         observer.step(KEY_STEP, 1, total);
     }
     if let Some((generator, rlwe)) = generator.zip(rlwe) {
         let public = generator.public_key();
-        let path = places.server.join(KEYS);
+        let path = new.server.join(KEYS);
         put(&path, |file| {
             let mut out = KeyWriter::new(BufWriter::new(file), rlwe, required, &origin)?;
             for ((&name, &level), done) in required.iter().zip(total - required.len() + 1..) {
@@ -112,16 +132,23 @@ pub fn keygen<S: ClientScheme, D: HostRead>(
         })?;
         bytes += fs::metadata(&path).map_err(refused(&path, "reading"))?.len();
         drop(generator);
-        for dir in [places.client, places.server] {
+        for dir in [new.client, new.server] {
             let path = dir.join(PUBLIC);
             put(&path, |file| unbuffered(&path, write_public_key(BufWriter::new(file), dev, rlwe, &public, &origin)?))?;
         }
     }
-    put(&places.server.join(PARAMS), |file| Ok::<_, Error>(S::write_params(file, params)?))?;
-    // Last, so that a directory with a description has everything.
-    for dir in [places.server, places.client] {
+    put(&new.server.join(PARAMS), |file| Ok::<_, Error>(S::write_params(file, params)?))?;
+    put_private(&new.client.join(DATA), data)?;
+    for dir in [new.server, new.client] {
         put_bytes(&dir.join(PROGRAM), &description.to_bytes())?;
     }
+    if existing == Existing::Replaced {
+        client.clear_for(&OF_CLIENT)?;
+        server.clear_for(&OF_SERVER)?;
+    }
+    // The description comes last, so that a directory with one has everything.
+    server.finish(PROGRAM)?;
+    client.finish(PROGRAM)?;
     Ok(bytes)
 }
 
@@ -147,6 +174,5 @@ fn write_secrets<S: ClientScheme>(
 }
 
 fn write_secret(path: &Path, write: impl FnOnce(BufWriter<File>) -> limbwise::Result<BufWriter<File>>) -> Result<()> {
-    absent(&[path.to_owned()], Existing::Kept)?;
-    put_new_secret(path, |file| unbuffered(path, write(BufWriter::new(file)).map_err(|e| Error::of_file(path, e))?))
+    put_secret(path, |file| unbuffered(path, write(BufWriter::new(file)).map_err(|e| Error::of_file(path, e))?))
 }

@@ -61,6 +61,8 @@ pub mod sets;
 pub mod shadow;
 #[cfg(feature = "client")]
 pub mod share;
+#[cfg(feature = "client")]
+mod staging;
 pub mod sweep;
 pub mod tape;
 

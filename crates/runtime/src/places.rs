@@ -41,7 +41,7 @@ pub fn put<E>(path: &Path, write: impl FnOnce(File) -> Result<File, E>) -> Resul
 where
     Error: From<E>,
 {
-    put_with(&mut OpenOptions::new(), path, write, |from, to| fs::rename(from, to))
+    put_with(&mut OpenOptions::new(), path, write)
 }
 
 /// [`put`] for a file that tells what only its owner may know: nobody else can read it, from its first byte on.
@@ -49,28 +49,15 @@ pub fn put_secret<E>(path: &Path, write: impl FnOnce(File) -> Result<File, E>) -
 where
     Error: From<E>,
 {
-    put_with(&mut of_owner(), path, write, |from, to| fs::rename(from, to))
-}
-
-/// [`put_secret`] where nothing is: a file that another process has put there meanwhile stays, and is an error.
-#[cfg(feature = "client")]
-pub(crate) fn put_new_secret<E>(path: &Path, write: impl FnOnce(File) -> Result<File, E>) -> Result<()>
-where
-    Error: From<E>,
-{
-    put_with(&mut of_owner(), path, write, into_empty_place)
-}
-
-fn of_owner() -> OpenOptions {
     let mut options = OpenOptions::new();
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options
+    put_with(&mut options, path, write)
 }
 
 /// Gives a whole file its name, which no other file may have. Renaming would replace one; a second name does not.
 #[cfg(feature = "client")]
-fn into_empty_place(from: &Path, to: &Path) -> io::Result<()> {
+pub(crate) fn into_empty_place(from: &Path, to: &Path) -> io::Result<()> {
     match fs::hard_link(from, to) {
         Ok(()) => fs::remove_file(from),
         // File systems without second names: an empty file of that name is there first, which only one can make.
@@ -82,12 +69,7 @@ fn into_empty_place(from: &Path, to: &Path) -> io::Result<()> {
     }
 }
 
-fn put_with<E>(
-    options: &mut OpenOptions,
-    path: &Path,
-    write: impl FnOnce(File) -> Result<File, E>,
-    place: impl FnOnce(&Path, &Path) -> io::Result<()>,
-) -> Result<()>
+fn put_with<E>(options: &mut OpenOptions, path: &Path, write: impl FnOnce(File) -> Result<File, E>) -> Result<()>
 where
     Error: From<E>,
 {
@@ -104,7 +86,7 @@ where
         let file = options.write(true).create_new(true).open(&temporary);
         let file = write(file.map_err(refused(path, "creating"))?).map_err(Error::from)?;
         file.sync_all().map_err(refused(path, "writing"))?;
-        place(&temporary, path).map_err(refused(path, "writing"))?;
+        fs::rename(&temporary, path).map_err(refused(path, "writing"))?;
         settle(path.parent().unwrap_or(Path::new(".")))
     };
     whole().inspect_err(|_| drop(fs::remove_file(&temporary)))
@@ -352,15 +334,6 @@ mod tests {
         assert_eq!(fs::read(folder.join("elsewhere")).unwrap(), b"");
         let mode = fs::metadata(folder.join("numbers")).unwrap().permissions().mode() & 0o777;
         assert_eq!((mode, fs::read_dir(&folder).unwrap().count()), (0o600, 2));
-        // A secret key never takes another one's place.
-        let key = |path: &Path| put_new_secret(path, Ok::<_, Error>);
-        assert!(
-            matches!(key(&folder.join("numbers")), Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::AlreadyExists)
-        );
-        assert_eq!(fs::read(folder.join("numbers")).unwrap(), b"secret");
-        key(&folder.join("key")).unwrap();
-        let mode = fs::metadata(folder.join("key")).unwrap().permissions().mode() & 0o777;
-        assert_eq!((mode, fs::read_dir(&folder).unwrap().count()), (0o600, 3));
         // What cannot be taken out of the way is told.
         fs::create_dir(&planted).unwrap();
         assert!(put_private(&folder.join("numbers"), b"secret").is_err());

@@ -31,4 +31,4 @@ pub use http::{Access, Server, Tls, openapi};
 pub use limits::Limits;
 pub use planning::Planner;
 pub use refusal::{Cause, Refusal, StartError};
-pub use store::Store;
+pub use store::{Damaged, Store};

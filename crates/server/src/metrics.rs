@@ -105,12 +105,17 @@ impl Collector for Now {
         let kinds = census.bytes.iter().map(|(kind, bytes)| (kind.clone(), *bytes));
         family(&mut encoder, ("stored_bytes", "Bytes of files, by kind"), "kind", kinds)?;
         for (name, help, value) in [
+            ("damaged_records", "Records and files that could not be read at the start", census.damaged),
             ("open_uploads", "Uploads that are under way", census.open_uploads),
             ("promised_bytes", "Bytes promised to open uploads and to results of jobs", census.promised_bytes),
             ("total_limit_bytes", "Limit of all files and promises", limits.total_bytes),
             ("memory_promised_bytes", "Memory promised to running jobs by their plans", census.memory_bytes),
             ("memory_limit_bytes", "Limit of the memory of running jobs and idle keys", limits.memory_bytes),
-            ("resident_key_bytes", "Memory of keys that are kept for later jobs", resident.bytes),
+            (
+                "resident_key_bytes",
+                "Memory of keys that no job uses, with the rows that jobs left beside them",
+                resident.bytes,
+            ),
         ] {
             gauge(&mut encoder, name, help, value)?;
         }

@@ -88,7 +88,7 @@ pub enum StartError {
     #[error("{path}: the directory is not empty and has no server's state; wanted an empty or new directory")]
     NotOurs { path: PathBuf },
     #[error(
-        "{path}: damaged: {cause} (every record is written whole, so the disk or another program did this; move the record's folder away to start without it)"
+        "{path}: damaged: {cause} (it is written whole, so the disk or another program did this; without it nobody knows whose directory this is)"
     )]
     Damaged { path: PathBuf, cause: String },
     #[error(

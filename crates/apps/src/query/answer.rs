@@ -9,10 +9,10 @@ use super::{
     select::{Arithmetic, Item, Output},
     table::{Decimal, Kind, Table},
 };
-use crate::family::{AnswerTable, Cell, Compared};
+use crate::family::{AnswerTable, Cell, Compared, NULL};
 use std::cmp::Ordering;
 
-/// A number that results are computed with. `None` is SQL's NULL: a quotient by zero.
+/// A number that results are computed with. `None` is SQL's NULL: a quotient by zero, and all but a count of no rows.
 pub trait Number: Copy {
     fn of(constant: Decimal) -> Self;
     /// The result of an operation.
@@ -121,6 +121,8 @@ pub struct Figures<N> {
     pub sums: Vec<N>,
     /// In the order of the extremes.
     pub ends: Vec<i64>,
+    /// How many rows each selection has.
+    pub rows: Vec<f64>,
 }
 
 /// A row of an answer: the number of its group, and the values of the query's items.
@@ -137,7 +139,7 @@ pub enum Value<N> {
     End(usize, i64),
     /// An aggregate, or what is computed from some.
     Number(N),
-    /// A quotient by zero, or an end of no values.
+    /// A quotient by zero, or of no rows a sum or an end.
     Null,
 }
 
@@ -194,10 +196,10 @@ impl Question {
         match output {
             Output::Key(_) => None,
             Output::Number(constant) => Some(N::of(*constant)),
-            Output::Aggregate(number) => match group.asked[*number] {
+            Output::Aggregate(_) if empty(group, figures) => None,
+            Output::Aggregate(number) | Output::Count(number) => match group.asked[*number] {
                 None => Some(N::of(Decimal { mantissa: 0, digits: 0 })),
                 Some(Asked::Sum(measure)) => Some(figures.sums[measure]),
-                Some(Asked::Extreme(_)) if empty(group, figures) => None,
                 Some(Asked::Extreme(extreme)) => {
                     let Kind::Number(digits) = self.extremes[extreme].field.kind else { return None };
                     Some(N::of(Decimal { mantissa: figures.ends[extreme].into(), digits }))
@@ -212,7 +214,9 @@ impl Question {
     /// # Errors
     /// Values outside their domains.
     pub fn exact(&self, table: &Table) -> Result<Figures<Exact>, QueryError> {
-        Ok(Figures { sums: self.exact_sums(&self.sums(table)?), ends: self.ends(table)? })
+        let count = |rows: &Vec<bool>| rows.iter().filter(|&&row| row).count() as f64;
+        let rows = self.selected(table)?.iter().map(count).collect();
+        Ok(Figures { sums: self.exact_sums(&self.sums(table)?), ends: self.ends(table)?, rows })
     }
 
     fn exact_sums(&self, sums: &[i128]) -> Vec<Exact> {
@@ -232,8 +236,8 @@ impl Question {
             let cell = |(item, value): (usize, &Value<f64>)| match (value, twin.map(|twin| twin.values[item])) {
                 (Value::Key(key, value), _) => Cell::Key(shown(&self.keys[*key], *value)),
                 (Value::End(extreme, value), _) => Cell::Key(shown(&self.extremes[*extreme].field, *value)),
-                (Value::Number(decrypted), Some(Value::Number(exact))) => Cell::Number(compared(*decrypted, exact)),
-                _ => Cell::Null(()),
+                (Value::Null, Some(Value::Null)) => Cell::Null(()),
+                (decrypted, exact) => Cell::Number(compared(decrypted, exact)),
             };
             row.values.iter().enumerate().map(cell).collect()
         };
@@ -247,7 +251,7 @@ impl Question {
             Value::Key(key, value) => shown(&self.keys[*key], *value),
             Value::End(extreme, value) => shown(&self.extremes[*extreme].field, *value),
             Value::Number(value) => number(value),
-            Value::Null => "none".into(),
+            Value::Null => NULL.into(),
         }
     }
 
@@ -266,9 +270,9 @@ impl Question {
     }
 }
 
-/// Whether no row of a group was counted.
+/// Whether a group has no row.
 fn empty<N: Number>(group: &Group, figures: &Figures<N>) -> bool {
-    group.count.is_some_and(|count| figures.sums[count].float() < 0.5)
+    group.selection.is_some_and(|selection| figures.rows[selection] < 0.5)
 }
 
 /// A value of a column as text.
@@ -277,10 +281,10 @@ fn shown(field: &Field, value: i64) -> String {
     text.cloned().unwrap_or_else(|| field.kind.show(value))
 }
 
-fn compared(decrypted: f64, exact: Exact) -> Compared {
-    let wanted = exact.float();
-    let relative_error = (decrypted - wanted).abs() / if wanted == 0.0 { 1.0 } else { wanted.abs() };
-    Compared { decrypted, exact: exact.to_string(), relative_error }
+fn compared(decrypted: &Value<f64>, exact: Option<Value<Exact>>) -> Compared {
+    let decrypted = if let Value::Number(decrypted) = decrypted { Some(*decrypted) } else { None };
+    let exact = if let Some(Value::Number(exact)) = exact { Some((exact.to_string(), exact.float())) } else { None };
+    Compared::of(decrypted, exact)
 }
 
 /// The order of two values of one output. NULL is last, up and down, as in DuckDB: the caller sees to it.

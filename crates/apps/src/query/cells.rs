@@ -15,10 +15,20 @@ pub(super) enum Declared {
     /// Texts, which stay texts though all of them look like numbers: 01 is not 1, and 10 stands before 9. Dates if all of
     /// them are: their order is that of their texts.
     Text,
+    /// Texts of a list that both sides know: none of them is a number or a date, whatever it looks like.
+    Listed,
     Number,
     Date,
     /// What a query does not take, in words.
     Other(&'static str),
+}
+
+impl Declared {
+    /// The same where columns are named whose texts both sides know.
+    pub(super) fn listed(self, name: &str, texts: &[&str]) -> Self {
+        let named = texts.iter().any(|of_texts| of_texts.eq_ignore_ascii_case(name));
+        if named && matches!(self, Self::Nothing | Self::Text) { Self::Listed } else { self }
+    }
 }
 
 /// Why a column cannot be used, as its first such cell has it.
@@ -57,11 +67,6 @@ impl Flaw {
                 QueryError::Cell { name, row, got, wanted }
             }
         }
-    }
-
-    /// Whether the column may be used as texts because somebody lists them.
-    pub(super) fn may_be_texts(&self) -> bool {
-        matches!(self.fault, Fault::Limit(_) | Fault::Stray(_))
     }
 
     /// Whether the column has texts, so that equal cells are equal keys.
@@ -136,11 +141,13 @@ impl Column {
                 let all = texts.iter().map(|cell| Decimal::read(cell).map_or(0, |d| d.digits));
                 Some(Kind::Number(all.max().unwrap_or(0)))
             }
+            Declared::Listed => None,
             Declared::Text => kind_of(&texts).filter(|kind| *kind == Kind::Date),
             Declared::Nothing | Declared::Other(_) => kind_of(&texts),
         };
         let Some(kind) = kind else {
-            let found = if *declared == Declared::Text { None } else { stray(&texts) };
+            let of_texts = matches!(declared, Declared::Text | Declared::Listed);
+            let found = if of_texts { None } else { stray(&texts) };
             return found.map_or_else(|| Self::texts(name, &texts), |(at, fault)| flawed(at, fault));
         };
         let most = |cell: &str| Decimal::read(cell).is_none_or(|d| d.digits <= MOST_POINT);

@@ -41,9 +41,9 @@ impl Table {
         let [one, two] = &join.keys;
         let has = |table: &Self, name: &str| table.columns.iter().any(|column| column.name.eq_ignore_ascii_case(name));
         let (own, others) = if has(self, one) && has(other, two) { (one, two) } else { (two, one) };
-        let key = |table: &'_ Self, name: &str| {
-            let of_texts = table.column(name)?.flaw.as_ref().is_some_and(Flaw::is_of_texts);
-            table.usable(name, of_texts).cloned()
+        let key = |table: &'_ Self, name: &str| match table.column(name)? {
+            column if column.flaw.as_ref().is_some_and(Flaw::is_of_texts) => Ok(column.clone()),
+            _ => table.usable(name).cloned(),
         };
         let (own, others) = (&key(self, own)?, &key(other, others)?);
         if !alike(own, others) {
@@ -93,7 +93,7 @@ impl Table {
             if self.columns.iter().any(|column| column.name.eq_ignore_ascii_case(&name)) {
                 return Err(QueryError::Join { problem: format!("the data have a column {name:?}: rename it") });
             }
-            let (a, b) = (self.usable(&condition.column, false)?, self.usable(minus, false)?);
+            let (a, b) = (self.usable(&condition.column)?, self.usable(minus)?);
             if !alike(a, b) || a.cells.0 == Kind::Text {
                 let (a, b) = (a.cells.0, b.cells.0);
                 let what = format!("{}, which compares {a} with {b} (numbers or dates are compared),", condition.text);

@@ -68,6 +68,8 @@ pub struct Query {
     summed: Vec<(Field, f64)>,
     /// Most that each measure's sum may be off, where it was asked for.
     bounds: OnceLock<Vec<f64>>,
+    /// The parts whose sums are read instead of results.
+    pub(super) parts: Option<usize>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -136,7 +138,7 @@ impl Query {
         let summed = question.summed();
         let searches = Searches::new(&question, params.tfhe());
         let (question, params, bounds) = (Box::new(question), params.clone(), OnceLock::new());
-        Ok(Self { name, question, filter, searches, params, plan, bits, summed, bounds })
+        Ok(Self { name, question, filter, searches, params, plan, bits, summed, bounds, parts: None })
     }
 
     /// Most that each measure's sum may be off. Without one for a measure, nothing is known of it.
@@ -228,27 +230,29 @@ impl Query {
         (0..self.question.rows).map(|row| slots[self.plan.slot_of(row)].re).collect()
     }
 
-    /// Decrypted sums as numbers, of groups without their error where it is below half of the last digit, as that of counts
-    /// is; ends; and the bits of each selection in the order of the rows.
+    /// Decrypted sums as numbers, without their error where it is below half of the last digit, as that of counts is; ends;
+    /// and the bits of each selection in the order of the rows.
     pub fn read(&self, results: &[BridgedValues]) -> Found {
         let slots = |values: &BridgedValues| match values {
             BridgedValues::Slots(slots) => slots[0].clone(),
             BridgedValues::Messages(_) => unreachable!("sums and bits are on slots"),
         };
-        let single = self.question.results.single();
         let sum = |(number, (measure, values)): (usize, (&Measure, &BridgedValues))| {
             let sum = slots(values)[0].re * self.unit(measure);
-            if !single && (measure.terms.is_empty() || self.exact(number)) { measure.rounded(sum) } else { sum }
+            if measure.terms.is_empty() || self.exact(number) { measure.rounded(sum) } else { sum }
         };
         let (measures, selections) = (&self.question.measures, self.question.selections.len());
         let sums = measures.iter().zip(results).enumerate().map(sum).collect();
         let bits = results.iter().skip(measures.len()).take(selections).map(|bits| self.by_row(&slots(bits)));
+        let bits: Vec<Vec<f64>> = bits.collect();
+        // Of parts a slot has as many rows as there are parts.
+        let rows = bits.iter().map(|bits| bits.iter().map(|bit| bit.round()).sum()).collect();
         let ends = self.question.extremes.iter().zip(results.iter().skip(measures.len() + selections));
         let ends = ends.map(|(extreme, found)| match found {
             BridgedValues::Messages(found) => extreme.read(found),
             BridgedValues::Slots(_) => unreachable!("ends are messages"),
         });
-        Found { figures: Figures { sums, ends: ends.collect() }, bits: bits.collect() }
+        Found { figures: Figures { sums, ends: ends.collect(), rows }, bits }
     }
 
     /// The bits of a selection from those of its flag.
@@ -398,48 +402,50 @@ impl Program for Query {
         self.question.measures.len() + self.question.selections.len() + self.question.extremes.len()
     }
 
+    /// Of one sum: it and the bits of the selections, which tell whether there is a row.
     fn summed(&self) -> usize {
-        if self.question.results.single() { 1 } else { 0 }
+        if self.question.results.single() { self.results() } else { 0 }
     }
 
-    /// A count is a whole number; and an average is of some rows, where it is all that is asked.
+    fn summed_over(&self, parts: usize) -> Self {
+        Self { parts: Some(parts), ..self.clone() }
+    }
+
+    /// Counts and bits are whole numbers.
     fn admits(&self, results: &Vec<BridgedValues>) -> std::result::Result<(), Refusal> {
-        if self.question.results.single() {
-            return Ok(());
-        }
         let counts = self.question.measures.iter().zip(results).filter(|(measure, _)| measure.terms.is_empty());
-        for (_, values) in counts {
-            let BridgedValues::Slots(slots) = values else { continue };
-            let got = slots[0][0].re;
+        let counts = counts.filter_map(|(_, values)| match values {
+            BridgedValues::Slots(slots) => Some(("a count", slots[0][0].re)),
+            BridgedValues::Messages(_) => None,
+        });
+        let bits = self.read(results).bits.into_iter().flatten().map(|bit| ("the bit of a row", bit));
+        for (what, got) in counts.chain(bits) {
             let off = (got - got.round()).abs();
             let kept = off < MOST_OFF;
             if !kept {
-                return Err(QueryError::Count { got }.into());
+                return Err(QueryError::Whole { what, got }.into());
             }
         }
-        let rows = self.question.answer(&self.read(results).figures);
-        match (&rows[..], self.question.keys.is_empty()) {
-            ([row], true) if row.values.contains(&Value::Null) => Err(QueryError::NoQuotient.into()),
-            _ => Ok(()),
-        }
+        Ok(())
     }
 
-    /// The answer, and for each row the bit that it was multiplied by, where the answer is one sum. Else the answer's
-    /// rows, texts by their places in their columns' lists.
+    /// The answer, NULL as no number; where it is one sum, also the bit that each row was multiplied by, but of parts. Of
+    /// more than one sum the answer's rows, texts by their places in their columns' lists.
     fn arrays(&self, results: &Vec<BridgedValues>) -> Vec<Array> {
         let Found { figures, bits } = self.read(results);
         let array = |name: &str, shape, values: Vec<f64>| {
             let values = values.into_iter().map(Complex64::from).collect();
             Array { name: name.into(), shape, values, numbers: Numbers::Real }
         };
-        if self.question.results.single() {
-            let rows = bits.into_iter().map(|bits| array("rows", vec![self.question.rows], bits));
-            return std::iter::once(array("answer", vec![1], figures.sums)).chain(rows).collect();
-        }
         let answer = self.question.answer(&figures);
         let number = |value: &Value<f64>| self.question.as_number(value);
-        let shape = vec![answer.len(), self.question.results.items.len()];
-        vec![array("answer", shape, answer.iter().flat_map(|row| row.values.iter().map(number)).collect())]
+        let numbers: Vec<f64> = answer.iter().flat_map(|row| row.values.iter().map(number)).collect();
+        if self.question.results.single() {
+            let measure = self.question.measures.first().filter(|_| self.parts.is_none());
+            let rows = measure.map(|of| array("rows", vec![self.question.rows], bits[of.selection].clone()));
+            return std::iter::once(array("answer", vec![1], numbers)).chain(rows).collect();
+        }
+        vec![array("answer", vec![answer.len(), self.question.results.items.len()], numbers)]
     }
 
     /// The sum is in units of its bound; what is computed from several has none.

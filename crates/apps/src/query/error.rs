@@ -48,7 +48,9 @@ pub enum QueryError {
     OtherTable { got: String, wanted: String },
     #[error("{condition}: column {name} holds {kind}, the constant is {got}; write {wanted}")]
     Constant { condition: String, name: String, kind: String, got: String, wanted: &'static str },
-    #[error("no row can pass: the conditions leave no value that the columns may have: the answer is 0 without a key")]
+    #[error(
+        "no row can pass: the conditions leave no value that the columns may have. Without a key the answer is known: counts are 0, all else is NULL"
+    )]
     NoRow,
     #[error("every row passes: no condition excludes a value that its column may have; add one that does (WHERE ...)")]
     EveryRow,
@@ -84,17 +86,13 @@ pub enum QueryError {
     )]
     SumRoom { rows: usize, got: f64, most: f64 },
     #[error(
-        "a count decrypts to {got:.3}, which is no whole number: the results are damaged, or too imprecise (compare the plan's bits)"
+        "{what} decrypts to {got:.3}, which is no whole number: the results are damaged, or too imprecise (compare the plan's bits)"
     )]
-    Count { got: f64 },
+    Whole { what: &'static str, got: f64 },
     #[error("--public {columns}: {problem}")]
     Public { columns: String, problem: String },
     #[error("the tables are not joined: {problem}")]
     Join { problem: String },
-    #[error(
-        "no row passes, so an average, a quotient, MIN or MAX has no value: ask COUNT(*) beside it, or other conditions"
-    )]
-    NoQuotient,
     #[error("{rows} rows: a query takes 1 to {most} (--rows takes the first so many)")]
     Rows { rows: usize, most: usize },
     #[error(

@@ -100,7 +100,7 @@ pub(super) fn plausible(field: &Field) -> Result<(), QueryError> {
 /// # Errors
 /// Another kind, or values outside of the field's domain.
 pub(super) fn values(field: &Field, table: &Table) -> Result<Vec<i64>, QueryError> {
-    let column = table.usable(&field.name, field.kind == Kind::Text)?;
+    let column = table.usable(&field.name)?;
     let Column { name, cells: (kind, cells), categories, .. } = column;
     if let (Kind::Number(own), Kind::Number(wanted)) = (*kind, field.kind)
         && own < wanted
@@ -134,7 +134,7 @@ pub(super) fn values(field: &Field, table: &Table) -> Result<Vec<i64>, QueryErro
 /// A column with its domain, which must contain all values.
 pub(super) fn field(table: &Table, name: &str, domains: &[Domain]) -> Result<Field, QueryError> {
     let domain = domains.iter().find(|d| d.column.eq_ignore_ascii_case(name)).map(|domain| &domain.values);
-    let column = table.usable(name, matches!(domain, Some(Values::Texts(_))))?;
+    let column = table.usable(name)?;
     let Column { name, cells: (kind, cells), categories, .. } = column;
     let wrong = |values: &Values, problem: String| {
         let text = match values {

@@ -130,7 +130,7 @@ fn exact(results: &Results, output: &Output) -> bool {
     match output {
         Output::Key(_) => false,
         Output::Number(_) => true,
-        Output::Aggregate(number) => {
+        Output::Aggregate(number) | Output::Count(number) => {
             let aggregate = &results.aggregates[*number];
             !matches!(&aggregate.of, Made::Sum(factors) if !factors.is_empty())
         }

@@ -1,8 +1,12 @@
 //! Options of `tpch-q6` and `query`: SQL queries on encrypted tables.
 
 use super::{
-    Domain, Public, Query, QueryClient, QueryError, Question, Statement, Table, field::Field, load, load_part,
-    question::MOST_ROWS, tpch,
+    Domain, Public, Query, QueryClient, QueryError, Question, Statement, Table,
+    field::{Field, Values},
+    load, load_part,
+    question::MOST_ROWS,
+    table::Kind,
+    tpch,
 };
 use crate::{
     linear::layer::Model,
@@ -127,14 +131,20 @@ impl std::str::FromStr for With {
 const MOST_JOINED: usize = 1 << 21;
 
 impl QueryData {
-    /// The rows that a query is about, with what it compares; of a part, those of it.
-    fn table(&self, statement: &Statement, files: &[PathBuf], part: Option<Part>) -> Refusable<Table> {
+    /// The rows that a query is about, with what it compares; of a part, those of it. Columns of a text file are of texts
+    /// where somebody says so.
+    fn table(
+        &self,
+        statement: &Statement,
+        files: &[PathBuf],
+        (part, texts): (Option<Part>, &[&str]),
+    ) -> Refusable<Table> {
         let file = one(files)?.unwrap_or(&self.data);
         // A join's rows are known when all are matched.
         let own = part.filter(|_| statement.join.is_none());
         let table = match own {
-            Some(part) => load_part(file, within(part, self.rows))?,
-            None => load(file, self.rows)?,
+            Some(part) => load_part(file, within(part, self.rows), texts)?,
+            None => load(file, self.rows, texts)?,
         };
         let table = match (&statement.join, &self.with) {
             (None, None) => table,
@@ -144,7 +154,7 @@ impl QueryData {
                     let problem = format!("--with {} is none of {} and {}", with.table, names[0], names[1]);
                     return Err(QueryError::Join { problem }.into());
                 }
-                table.joined(&load(&with.file, Some(MOST_JOINED))?, join)?
+                table.joined(&load(&with.file, Some(MOST_JOINED), texts)?, join)?
             }
             (Some(join), None) => {
                 let problem = format!("give the file of one of the tables (--with {}=FILE)", join.table);
@@ -212,6 +222,14 @@ pub struct QueryArgs {
     common: Common,
 }
 
+impl QueryArgs {
+    /// The columns whose texts are listed.
+    fn texts(&self) -> Vec<&str> {
+        let listed = self.domains.iter().filter(|domain| matches!(domain.values, Values::Texts(_)));
+        listed.map(|domain| domain.column.as_str()).collect()
+    }
+}
+
 /// Public metadata of a query.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -273,8 +291,8 @@ impl TpchData {
         let table = match (one(files)?.or(self.data.as_deref()), self.scale, self.rows) {
             (Some(path), _, rows) => {
                 return Ok(match part {
-                    Some(part) => load_part(path, within(part, rows))?,
-                    None => load(path, rows)?,
+                    Some(part) => load_part(path, within(part, rows), &[])?,
+                    None => load(path, rows, &[])?,
                 });
             }
             (None, None, rows) if rows.is_none_or(|rows| rows <= shipped.rows) => {
@@ -339,13 +357,13 @@ impl Workload for QueryArgs {
 
     fn build(&self, memory: Option<u64>) -> Refusable<Built<Self>> {
         let statement = Statement::parse(&self.sql)?; // a mistake in the text is told before a long file is read
-        let table = self.data.table(&statement, &[], None)?;
+        let table = self.data.table(&statement, &[], (None, &self.texts()))?;
         let question = Question::new(&statement, &table, &self.domains, &self.public)?;
         self.common.build("query", question, (table, self.data.part), memory)
     }
 
     fn batch(&self) -> Refusable<Option<usize>> {
-        Ok(Some(self.data.table(&Statement::parse(&self.sql)?, &[], None)?.rows))
+        Ok(Some(self.data.table(&Statement::parse(&self.sql)?, &[], (None, &self.texts()))?.rows))
     }
 
     /// Sums of parts are added under encryption where the answer is one sum; an answer of several is not asked in parts.
@@ -367,6 +385,8 @@ impl Workload for QueryArgs {
     }
 
     fn client(data: &QueryData, of: &Described, program: &Query, files: &[PathBuf]) -> Refusable<QueryClient> {
-        client_of(program, data.table(&Statement::parse(&of.sql)?, files, data.part)?, data.part)
+        let texts = of.columns.iter().filter(|field| field.kind == Kind::Text).map(|field| field.name.as_str());
+        let texts: Vec<&str> = texts.collect();
+        client_of(program, data.table(&Statement::parse(&of.sql)?, files, (data.part, &texts))?, data.part)
     }
 }

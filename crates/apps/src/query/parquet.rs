@@ -49,7 +49,7 @@ fn opened(path: &Path) -> Result<SerializedFileReader<File>, QueryError> {
 }
 
 /// The rows of a file or folder from `first` on, so many at most.
-pub(super) fn read(path: &Path, rows: Part) -> Result<Table, QueryError> {
+pub(super) fn read(path: &Path, rows: Part, texts: &[&str]) -> Result<Table, QueryError> {
     let mut known: Option<Vec<Named>> = None;
     let mut cells: Vec<Vec<Option<String>>> = Vec::new();
     let (mut before, end) = (0usize, rows.first.saturating_add(rows.count));
@@ -71,7 +71,9 @@ pub(super) fn read(path: &Path, rows: Part) -> Result<Table, QueryError> {
         })?;
         before = before.saturating_add(own);
     }
-    let column = |((name, declared), cells): (&Named, &Vec<_>)| Column::read(name, cells, declared, rows.first);
+    let column = |((name, declared), cells): (&Named, &Vec<_>)| {
+        Column::read(name, cells, &declared.clone().listed(name, texts), rows.first)
+    };
     let taken = cells.first().map_or(0, Vec::len);
     let columns = known.unwrap_or_default().iter().zip(&cells).map(column).collect();
     Ok(Table { name: None, columns, rows: taken })
@@ -317,7 +319,7 @@ mod tests {
         with_nulls(&path);
         let ask = |sql: &str| {
             let statement = Statement::parse(sql).unwrap();
-            let table = load(&path, None).unwrap().with_differences(&statement);
+            let table = load(&path, None, &[]).unwrap().with_differences(&statement);
             table.and_then(|table| Question::new(&statement, &table, &[], &[])).map(drop).map_err(|e| e.to_string())
         };
         assert_eq!(ask("SELECT COUNT(*) FROM q WHERE id < 8"), Ok(()), "other columns do not matter");
@@ -336,7 +338,7 @@ mod tests {
         }
         let join = Statement::parse("SELECT COUNT(*) FROM q JOIN o ON s = k WHERE id < 8").unwrap().join.unwrap();
         let other = Table { name: None, columns: vec![Column::of_cells("k", &["null"])], rows: 1 };
-        let error = load(&path, None).unwrap().joined(&other, &join).unwrap_err().to_string();
+        let error = load(&path, None, &[]).unwrap().joined(&other, &join).unwrap_err().to_string();
         assert!(error.contains("column s, row 2: NULL"), "{error}");
         fs::remove_dir_all(dir).unwrap();
     }
@@ -346,13 +348,13 @@ mod tests {
         let dir = folder("file");
         let path = dir.join("q.parquet");
         written_to(&path, &[&[8766, 9131, 0]]);
-        let table = load(&path, Some(2)).unwrap();
+        let table = load(&path, Some(2), &[]).unwrap();
         assert_eq!(table.column("day").unwrap().cells, (Kind::Date, vec![8766, 9131]));
         assert_eq!(table.column("price").unwrap().cells, (Kind::Number(2), vec![876_605, 913_105]));
         let bytes = fs::read(&path).unwrap();
         for cut in [8, bytes.len() / 2, bytes.len() - 1] {
             fs::write(&path, &bytes[..cut]).unwrap();
-            assert!(load(&path, None).unwrap_err().to_string().contains("a Parquet file"), "{cut}");
+            assert!(load(&path, None, &[]).unwrap_err().to_string().contains("a Parquet file"), "{cut}");
         }
         fs::remove_dir_all(dir).unwrap();
     }
@@ -366,7 +368,7 @@ mod tests {
         for first in 0..11 {
             for count in 1..11 {
                 let wanted: Vec<i64> = (1..=10).skip(first).take(count).collect();
-                let table = read(&path, Part { first, count }).unwrap();
+                let table = read(&path, Part { first, count }, &[]).unwrap();
                 assert_eq!((days(&table), table.rows), (wanted.clone(), wanted.len()), "{first} {count}");
             }
         }
@@ -375,8 +377,8 @@ mod tests {
         let mut bytes = fs::read(&path).unwrap();
         bytes[at..at + 8].fill(0xff);
         fs::write(&path, bytes).unwrap();
-        assert_eq!(days(&read(&path, Part { first: 3, count: 3 }).unwrap()), [4, 5, 6]);
-        assert!(read(&path, Part { first: 3, count: 4 }).is_err());
+        assert_eq!(days(&read(&path, Part { first: 3, count: 3 }, &[]).unwrap()), [4, 5, 6]);
+        assert!(read(&path, Part { first: 3, count: 4 }, &[]).is_err());
         fs::remove_dir_all(dir).unwrap();
     }
 
@@ -390,7 +392,7 @@ mod tests {
             written_to(&dir.join(place).join("part-0.parquet"), &[&days]);
         }
         fs::write(dir.join("_SUCCESS"), "").unwrap();
-        let table = load(&dir, None).unwrap();
+        let table = load(&dir, None, &[]).unwrap();
         assert_eq!((days(&table), table.rows), (vec![1, 2, 3, 4, 5, 6], 6));
         let shops = table.column("shop").unwrap();
         assert_eq!(
@@ -398,15 +400,15 @@ mod tests {
             (&[0, 0, 1, 1, 1, 1][..], &["bonn".into(), "ulm".into()][..])
         );
         assert_eq!(table.column("year").unwrap().cells, (Kind::Number(0), vec![2025, 2025, 2025, 2025, 2026, 2026]));
-        assert_eq!(days(&read(&dir, Part { first: 1, count: 4 }).unwrap()), [2, 3, 4, 5]);
+        assert_eq!(days(&read(&dir, Part { first: 1, count: 4 }, &[]).unwrap()), [2, 3, 4, 5]);
         // As pyarrow, Spark and DuckDB write what a name may not hold.
         let escaped = dir.join("shop=k%C3%B6ln%2Fs%c3%bcd 100%/year=2026");
         fs::create_dir_all(&escaped).unwrap();
         written_to(&escaped.join("part-0.parquet"), &[&[7]]);
-        assert_eq!(load(&dir, None).unwrap().column("shop").unwrap().categories, ["bonn", "köln/süd 100%", "ulm"]);
+        assert_eq!(load(&dir, None, &[]).unwrap().column("shop").unwrap().categories, ["bonn", "köln/süd 100%", "ulm"]);
         fs::remove_dir_all(dir.join("shop=k%C3%B6ln%2Fs%c3%bcd 100%")).unwrap();
         let refused = |wanted: &str| {
-            let error = load(&dir, None).unwrap_err().to_string();
+            let error = load(&dir, None, &[]).unwrap_err().to_string();
             assert!(error.contains(wanted), "{error}");
         };
         fs::create_dir(dir.join("shop=%ff")).unwrap();

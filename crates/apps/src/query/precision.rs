@@ -36,16 +36,13 @@ pub struct SumPrecision {
     pub sum_error: f64,
     /// The same in relation to the largest sum that the domains allow. The sum itself may be far smaller.
     pub sum_relative_error: f64,
-    /// Of an answer of groups or several results: whether every sum is rounded to its last digit, because it is off by less
-    /// than half of it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub sums_exact: Option<bool>,
+    /// Whether every sum is rounded to its last digit, because it is off by less than half of it.
+    pub sums_exact: bool,
 }
 
 /// Errors of the sum of one measure.
 #[derive(Clone, Copy, Debug)]
 struct SumErrors {
-    bit: f64,
     arithmetic: f64,
     bound: f64,
     /// The bound in relation to the largest sum.
@@ -59,7 +56,7 @@ impl SumErrors {
         let largest: f64 = measure.terms.iter().map(|term| term.largest()).product();
         let arithmetic = sum.error() * program.unit(measure);
         let bound = DEVIATIONS * (rows * bit * largest + arithmetic);
-        Self { bit, arithmetic, bound, relative: bound / (rows * largest) }
+        Self { arithmetic, bound, relative: bound / (rows * largest) }
     }
 }
 
@@ -96,21 +93,23 @@ impl Query {
         measures.iter().zip(sums).map(of).collect()
     }
 
-    /// What is expected of the sums; nothing without one.
+    /// What is expected of the sums, and of the bits.
     pub(super) fn precision(&self, results: &[BridgedEstimate]) -> Option<SumPrecision> {
         let (question, errors) = (self.question(), self.errors(results));
         let below = |(measure, e): (&Measure, &SumErrors)| e.bound < measure.last_digit() / 2.0;
-        let exact = || question.measures.iter().zip(&errors).all(below);
-        let sums_exact = (!question.results.single()).then(exact);
+        let sums_exact = question.measures.iter().zip(&errors).all(below);
         let all = question.measures.iter().zip(&errors);
-        let (measure, _) = all.max_by(|a, b| a.1.relative.total_cmp(&b.1.relative))?;
+        let worst = all.max_by(|a, b| a.1.relative.total_cmp(&b.1.relative));
+        // Without a sum there are flags of rows, and ends of columns, which are exact.
+        let selection = worst.map_or(0, |(measure, _)| measure.selection);
+        let bits = slots(results).into_iter().skip(question.measures.len()).map(|bits| bits.error());
         let largest = |of: fn(&SumErrors) -> f64| errors.iter().map(of).fold(0.0, f64::max);
-        let flag = question.selections[measure.selection].flag;
+        let flag = question.selections.get(selection)?.flag;
         let share = question.flags[flag].share(&question.compared);
         Some(SumPrecision {
-            bit_error: largest(|e| e.bit),
+            bit_error: bits.fold(0.0, f64::max),
             cleaned: self.bits() == Bits::Cleaned,
-            rows_expected: question.most_rows(measure.selection) as f64 * share,
+            rows_expected: question.most_rows(selection) as f64 * share,
             arithmetic_error: largest(|e| e.arithmetic),
             sum_error: largest(|e| e.bound),
             sum_relative_error: largest(|e| e.relative),
@@ -136,10 +135,10 @@ impl Query {
         Ok(self.errors(&results).into_iter().map(|errors| errors.bound).collect())
     }
 
-    /// Whether a measure's sum is off by less than half of its last digit.
+    /// Whether a measure's sum is off by less than half of its last digit, those of all parts together.
     pub(super) fn exact(&self, measure: usize) -> bool {
         let last = self.question().measures[measure].last_digit();
-        self.bounds().get(measure).is_some_and(|bound| *bound < last / 2.0)
+        self.bounds().get(measure).is_some_and(|bound| *bound * (self.parts.unwrap_or(1) as f64) < last / 2.0)
     }
 
     /// What is said of an answer whose rows are chosen or ordered by sums that are not exact to their last digit.

@@ -111,8 +111,8 @@ pub struct Group {
     pub values: Vec<i64>,
     /// What each aggregate is; none where no row can count.
     pub asked: Vec<Option<Asked>>,
-    /// The measure that counts its rows, where there are groups, MIN or MAX.
-    pub count: Option<usize>,
+    /// The selection of its rows; none where that is every row.
+    pub selection: Option<usize>,
 }
 
 /// A query on one table, as both sides know it.
@@ -217,8 +217,7 @@ impl Question {
         let keys = results.keys.iter().map(|key| field(key)).collect::<Result<Vec<_>, _>>()?;
         let key_columns: Vec<usize> = keys.iter().map(|key| position(&mut compared, key.clone())).collect();
         let aggregates = aggregates(results, &field, &mut compared)?;
-        let counted = !keys.is_empty() || aggregates.iter().any(|asked| matches!(asked, Wanted::Extreme(..)));
-        let wanted = Grouping { condition: &condition, compared: &compared, key_columns, aggregates, counted };
+        let wanted = Grouping { condition: &condition, compared: &compared, key_columns, aggregates };
         let (mut laid, mut groups) = (Laid::default(), Vec::new());
         for (values, within) in public.groups_of(&keys, grouped)? {
             groups.extend(wanted.group(&public, (values, within), &mut laid)?);
@@ -419,8 +418,6 @@ struct Grouping<'a> {
     /// The columns that are grouped by.
     key_columns: Vec<usize>,
     aggregates: Vec<Wanted>,
-    /// Whether the rows of groups are counted, asked or not.
-    counted: bool,
 }
 
 impl Grouping<'_> {
@@ -445,7 +442,9 @@ impl Grouping<'_> {
         if rows == Cond::FALSE {
             return Ok(None);
         }
-        let count = if self.counted { laid.measure((rows.clone(), within.clone()), Vec::new())? } else { None };
+        // Whether a group has a row decides what is NULL.
+        let all = rows == Cond::TRUE;
+        let selection = if all { None } else { laid.selection((rows.clone(), within.clone()))? };
         let asked = self.aggregates.iter().map(|wanted| match wanted {
             Wanted::Sum(when, terms) => {
                 let of = std::iter::once(rows.clone()).chain(when.clone().map(seen)).collect();
@@ -459,7 +458,7 @@ impl Grouping<'_> {
             }
         });
         let asked = asked.collect::<Result<_, QueryError>>()?;
-        Ok(Some(Group { values, asked, count }))
+        Ok(Some(Group { values, asked, selection }))
     }
 }
 

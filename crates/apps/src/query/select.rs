@@ -6,6 +6,7 @@
 use super::{
     error::QueryError,
     having::{self, Having},
+    question::position,
     sql::{Formula, formula, named, number},
     table::Decimal,
 };
@@ -58,8 +59,10 @@ pub enum Output {
     /// A column that is grouped by, by its number.
     Key(usize),
     Number(Decimal),
-    /// An aggregate by its number.
+    /// An aggregate by its number: NULL of no rows.
     Aggregate(usize),
+    /// The number of rows, an aggregate by its number: 0 of no rows.
+    Count(usize),
     Both(Arithmetic, Box<[Output; 2]>),
 }
 
@@ -69,7 +72,7 @@ impl Output {
     pub fn takes(&self, aggregate: usize) -> bool {
         match self {
             Self::Key(_) | Self::Number(_) => false,
-            Self::Aggregate(number) => *number == aggregate,
+            Self::Aggregate(number) | Self::Count(number) => *number == aggregate,
             Self::Both(_, of) => of.iter().any(|one| one.takes(aggregate)),
         }
     }
@@ -183,7 +186,7 @@ impl Results {
         self.keys.is_empty()
             && self.having.is_none()
             && matches!(&self.aggregates[..], [Aggregate { of: Made::Sum(_), .. }])
-            && matches!(&self.items[..], [Item { output: Output::Aggregate(0), .. }])
+            && matches!(&self.items[..], [Item { output: Output::Aggregate(0) | Output::Count(0), .. }])
     }
 
     /// The same without HAVING and LIMIT.
@@ -195,7 +198,7 @@ impl Results {
     /// Whether an aggregate is computed with, or compared with a number.
     #[must_use]
     pub fn computes_with(&self, aggregate: usize) -> bool {
-        let alone = |output: &Output| matches!(output, Output::Aggregate(_));
+        let alone = |output: &Output| matches!(output, Output::Aggregate(_) | Output::Count(_));
         let outputs = self.items.iter().map(|item| &item.output).chain(self.order.iter().map(|(by, _)| by));
         let computed = outputs.filter(|output| !alone(output)).any(|output| output.takes(aggregate));
         computed || self.having.as_ref().is_some_and(|having| having.takes(aggregate))
@@ -277,12 +280,11 @@ impl Results {
             named(of).ok_or_else(wrong)
         };
         match (name.to_string().to_lowercase().as_str(), argument) {
-            ("count", FunctionArgExpr::Wildcard) => Ok(self.aggregate(Made::Sum(Vec::new()), None)),
+            ("count", FunctionArgExpr::Wildcard) => Ok(self.counted()),
             ("sum", FunctionArgExpr::Expr(of)) => self.summed(of),
             ("avg", FunctionArgExpr::Expr(of)) if !is_case(of) => {
                 let sum = self.summed(of)?;
-                let count = self.aggregate(Made::Sum(Vec::new()), None);
-                Ok(Output::Both(Arithmetic::Over, Box::new([sum, count])))
+                Ok(Output::Both(Arithmetic::Over, Box::new([sum, self.counted()])))
             }
             ("min", FunctionArgExpr::Expr(of)) => Ok(self.aggregate(Made::Least(column(of)?), None)),
             ("max", FunctionArgExpr::Expr(of)) => Ok(self.aggregate(Made::Most(column(of)?), None)),
@@ -291,12 +293,11 @@ impl Results {
     }
 
     fn aggregate(&mut self, of: Made, when: Option<Formula>) -> Output {
-        let wanted = Aggregate { of, when };
-        let at = self.aggregates.iter().position(|known| *known == wanted).unwrap_or_else(|| {
-            self.aggregates.push(wanted);
-            self.aggregates.len() - 1
-        });
-        Output::Aggregate(at)
+        Output::Aggregate(position(&mut self.aggregates, Aggregate { of, when }))
+    }
+
+    fn counted(&mut self) -> Output {
+        Output::Count(position(&mut self.aggregates, Aggregate { of: Made::Sum(Vec::new()), when: None }))
     }
 
     /// The sum of an expression over the rows: sums of its products.

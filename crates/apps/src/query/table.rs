@@ -210,16 +210,13 @@ impl Table {
         Self { name: self.name.clone(), columns: self.columns.iter().map(column).collect(), rows: range.len() }
     }
 
-    /// A column that values are taken from; as texts, one whose texts are listed.
+    /// A column that values are taken from.
     ///
     /// # Errors
     /// A column that is not there or has a [`Flaw`].
-    pub(super) fn usable(&self, name: &str, as_texts: bool) -> Result<&Column, QueryError> {
+    pub(super) fn usable(&self, name: &str) -> Result<&Column, QueryError> {
         let column = self.column(name)?;
-        match &column.flaw {
-            Some(flaw) if !(as_texts && flaw.may_be_texts()) => Err(flaw.error(&column.name)),
-            _ => Ok(column),
-        }
+        column.flaw.as_ref().map_or(Ok(column), |flaw| Err(flaw.error(&column.name)))
     }
 
     /// A column.

@@ -52,8 +52,8 @@ pub fn domains() -> Vec<Domain> {
 /// Never: the file is read by a test.
 pub fn sample() -> Table {
     let bytes = include_bytes!("../../data/lineitem_1024.csv");
-    let table =
-        load::text(Path::new("lineitem_1024.csv"), bytes, None, usize::MAX).expect("the shipped rows are a table");
+    let table = load::text((Path::new("lineitem_1024.csv"), bytes), (None, &[]), usize::MAX)
+        .expect("the shipped rows are a table");
     Table { name: Some(LINEITEM.into()), ..table }
 }
 
@@ -183,7 +183,7 @@ mod tests {
             include_str!("../../../../tests/golden/queries_duckdb.toml"),
         ];
         let (lines, mut asked) = (sample(), 0);
-        let read = |name: &str| load::load(&shipped(name), None).unwrap();
+        let read = |name: &str| load::load(&shipped(name), None, &[]).unwrap();
         for file in files {
             let mut all = file.lines();
             while let Some(sql) = value(&mut all, "sql") {

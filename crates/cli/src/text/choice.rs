@@ -60,17 +60,37 @@ pub(crate) fn nothing(demand: &Demand, found: &Found) -> String {
         let why = found.refused.first().map_or_else(String::new, |(name, why)| format!(", {name} because {why}"));
         return format!("{text}: the program takes none of {} sets{why}", found.refused.len());
     }
-    let without = found.without_each(demand);
-    for (part, judged) in &without {
-        let got = judged.number(*part).map_or_else(|| "no such number".into(), |value| number(*part, value));
-        text += &format!("\nwithout {}: {} comes nearest, {got} ({})", option(*part), judged.preset, line(judged));
+    let got = |part, judged: &Judged| {
+        judged.number(part).map_or_else(|| "no such number".into(), |value| number(part, value))
+    };
+    let (beyond, without) = (found.beyond_all(demand), found.without_each(demand));
+    let told = |part| without.iter().any(|(other, _)| *other == part);
+    for &(part, judged) in beyond.iter().filter(|(part, _)| !told(*part)) {
+        let (option, got) = (option(part), got(part, judged));
+        text += &format!("\n{option} alone is beyond all of them: {} comes nearest, {got}", judged.preset);
+    }
+    for &(part, judged) in &without {
+        let (option, got) = (option(part), got(part, judged));
+        text += &format!("\nwithout {option}: {} comes nearest, {got} ({})", judged.preset, line(judged));
     }
     if without.is_empty()
         && let Some(nearest) = found.nearest(demand)
     {
         text += &format!("\nthe nearest of all: {}", line(nearest));
     }
-    text + "\nask for less of one of them"
+    text + &less(&beyond, &without, demand)
+}
+
+/// What to ask for instead: less of each part that no set has, or of one of those that contradict the others.
+fn less(beyond: &[(Part, &Judged)], without: &[(Part, &Judged)], demand: &Demand) -> String {
+    let named = |parts: &[(Part, &Judged)]| parts.iter().map(|&(part, _)| option(part)).collect::<Vec<_>>();
+    let all = || demand.parts().map(|(part, _)| option(part)).collect();
+    let (options, or) = match (beyond, without) {
+        ([], []) => (all(), " or "),
+        ([], some) => (named(some), " or "),
+        (some, _) => (named(some), " and "),
+    };
+    format!("\nask for less: {}", options.join(or))
 }
 
 /// The choice in a line.

@@ -278,8 +278,7 @@ fn bridged(lines: &mut Lines, section: &BridgedPlan, details: &Details) {
     lines.add("sum", format!("off by {off:.1e} at most, {part:.1e} of the largest it can be: {values}"));
     match precision["sums_exact"].as_bool() {
         Some(true) => lines.add("", "each sum is rounded to its last digit"),
-        Some(false) => lines.add("", "not below half of the last digit: sums that lie closer are ordered by noise"),
-        None => {}
+        _ => lines.add("", "not below half of the last digit: sums that lie closer are ordered by noise"),
     }
 }
 

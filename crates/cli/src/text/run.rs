@@ -4,7 +4,7 @@ use super::{params::power, plan, table::line, units};
 use limbwise::ckks::{ShadowReport, audit::RegionPrecision};
 use limbwise_apps::{
     Accuracy, Details,
-    family::{AnswerTable, Cell, Checked},
+    family::{AnswerTable, Cell, Checked, NULL},
 };
 use limbwise_runtime::{
     RegionSeconds, RunReport,
@@ -152,8 +152,8 @@ fn integers(section: &IntegersRun) -> String {
 fn rows(table: &AnswerTable) -> String {
     let cell = |cell: &Cell| match cell {
         Cell::Key(value) => value.clone(),
-        Cell::Number(number) => format!("{:.4} ({})", number.decrypted, number.exact),
-        Cell::Null(()) => "none".into(),
+        Cell::Number(number) => format!("{} ({})", number.shown(4), number.exact),
+        Cell::Null(()) => NULL.into(),
     };
     let named = |row: &Vec<Cell>| {
         let cells = table.columns.iter().zip(row).map(|(name, of)| format!("{name} {}", cell(of)));
@@ -170,7 +170,7 @@ fn bridged(section: &BridgedRun, report: &RunReport) -> String {
     let off = format!("off by {:.1e} of it", answer.relative_error);
     let mut text = plan::revealed(&report.details).map_or_else(String::new, |lines| lines.text());
     text += &match &section.table {
-        None => line("answer", &format!("{:.4}; exact {}; {off}", answer.decrypted, answer.exact)),
+        None => line("answer", &format!("{}; exact {}; {off}", answer.shown(4), answer.exact)),
         Some(table) => {
             line("answer", &format!("{} rows; the number that is off most is {off}", table.rows.len())) + &rows(table)
         }

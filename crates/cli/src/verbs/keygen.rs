@@ -18,6 +18,7 @@ use limbwise_runtime::{
     calibrate::degrees,
     client_side::{KeysMade, ToMake, make_keys},
     keygen::{Sides, check},
+    places::Existing,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -27,7 +28,8 @@ use std::path::{Path, PathBuf};
 ///
 /// Records the program to find which keys it needs at which level, and generates only those, one after the other.
 /// The client's directory gets the secret key (readable by its owner only), the public key, the program's description
-/// and the paths of its data; the server's gets the evaluation keys, the public key, parameters and description.
+/// and the paths of its data; the server's gets the evaluation keys, the public key, parameters and description. All of
+/// them come into the directories at the end: keygen that is killed leaves a folder .unfinished, which the next one removes.
 ///
 /// Examples:
 ///   limbwise keygen logreg --client mine --server theirs
@@ -49,6 +51,10 @@ pub(crate) struct Keygen {
     /// Server directory; created if missing
     #[arg(long, value_name = "DIR", global = true, help_heading = "Sides")]
     server: Option<PathBuf>,
+
+    /// Replace the keys that are in the directories: what was encrypted under them is lost
+    #[arg(long, global = true, help_heading = "Sides")]
+    force: bool,
 
     #[command(flatten)]
     passphrase: PassphraseArgs,
@@ -93,7 +99,7 @@ impl Keygen {
         let dev = self.host.open()?;
         let prepared = self.workload.prepare(self.memory.most).map_err(refused)?;
         let places = Sides { client, server };
-        check(places)?;
+        check(places, Existing::replaced_if(self.force))?;
         on_scheme!(AnyPrepared, &prepared, built => self.make(&dev, built, places, (&passphrase, &seeds), (&output, &seconds)))
     }
 
@@ -116,7 +122,8 @@ impl Keygen {
         };
         let mut progress = Progress::new(0.0);
         let data = &self.workload.data();
-        let order = ToMake { built, way, recording: &recording, data, lock: passphrase.lock(), seeds };
+        let (lock, existing) = (passphrase.lock(), Existing::replaced_if(self.force));
+        let order = ToMake { built, way, recording: &recording, data, lock, seeds, existing };
         let made = make_keys(dev, places, &order, &mut progress)?;
         progress.finish();
         seconds.write(&progress)?;

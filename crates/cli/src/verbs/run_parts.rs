@@ -13,7 +13,7 @@ use crate::{
     workload::{Whole, Workload},
 };
 use limbwise::wire::Lock;
-use limbwise_apps::{AnyPrepared, Prepared, on_scheme, query::table::Decimal, workload::Part};
+use limbwise_apps::{AnyPrepared, Prepared, family::Compared, on_scheme, query::table::Decimal, workload::Part};
 use limbwise_math::sampling::SeedSource;
 use limbwise_runtime::{
     AnyDevice,
@@ -259,7 +259,8 @@ impl InParts<'_> {
         let (client, server) = (dir.join("client"), dir.join("server"));
         let data = self.part(Part { first: 0, count: part }).data();
         let seeds = &SeedSource::System;
-        let order = ToMake { built, way, recording: &recording, data: &data, lock: Lock::None, seeds };
+        let existing = Existing::Kept;
+        let order = ToMake { built, way, recording: &recording, data: &data, lock: Lock::None, seeds, existing };
         let mut progress = Progress::new(0.0);
         make_keys(self.dev, Sides { client: &client, server: &server }, &order, &mut progress)?;
         progress.finish();
@@ -352,14 +353,13 @@ impl InParts<'_> {
                 self.open(&self.side(dir, number, begun.part)?, &results, (std::slice::from_ref(inputs), &[]))?;
             found.add(&opened.compared.unwrap_or_default());
         }
-        if let (Some(total), Some(exact)) = (&of.total, found.exact) {
+        if let Some(total) = &of.total {
             let side = ClientSide::open(&dir.join("client"))?;
             let opened = self.open(&side, std::slice::from_ref(total), (&[], inputs))?;
-            let decrypted = opened.arrays.first().and_then(|array| array.values.first()).map_or(0.0, |z| z.re);
-            let wanted: f64 = exact.to_string().parse()?;
-            let relative_error = (decrypted - wanted).abs() / if wanted == 0.0 { 1.0 } else { wanted.abs() };
-            found.answer =
-                Some(limbwise_apps::family::Compared { decrypted, exact: exact.to_string(), relative_error });
+            let decrypted = opened.arrays.first().and_then(|array| array.values.first()).map(|z| z.re);
+            let exact = found.exact.map(|exact| exact.to_string());
+            let exact = exact.map(|text| text.parse().map(|near| (text, near))).transpose()?;
+            found.answer = Some(Compared::of(decrypted.filter(|x| !x.is_nan()), exact));
         }
         Ok(found)
     }
@@ -399,7 +399,7 @@ struct Found {
     wrong: Option<u64>,
     precision_bits: Option<f64>,
     exact: Option<Decimal>,
-    answer: Option<limbwise_apps::family::Compared>,
+    answer: Option<Compared>,
 }
 
 impl Found {
@@ -425,8 +425,10 @@ fn render(report: &PartsReport) -> String {
     let mut text = String::from("result\n");
     if let Some(answer) = &report.answer {
         let error = format!(
-            "{:.9} added under encryption; exact {}, relative error {:.1e}",
-            answer.decrypted, answer.exact, answer.relative_error
+            "{} added under encryption; exact {}, relative error {:.1e}",
+            answer.shown(9),
+            answer.exact,
+            answer.relative_error
         );
         text += &line("answer", &error);
     }

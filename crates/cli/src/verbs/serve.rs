@@ -190,6 +190,12 @@ impl Serve {
             let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
             say(&format!("{}.{:03} {line}\n", now.as_secs(), now.subsec_millis()));
         });
+        for limbwise_server::Damaged { what, path, cause, .. } in store.damaged() {
+            log(&format!(
+                "{}: a damaged {what} ({cause}): all else goes on; mend it and start again, or move it away",
+                path.display()
+            ));
+        }
         let server = Server::bind(self.bind, access, tls, store, log.clone()).map_err(mistake)?;
         log(&format!("listening on {scheme}://{}", server.address()));
         if open && !server.address().ip().is_loopback() {

@@ -243,6 +243,8 @@ fn a_second_job_reads_no_key_again_and_the_oldest_make_room() {
     layer_served(&folder, server.address, "a", "0").unwrap();
     assert_eq!(counts(&server), [0, 1, 0]);
     let of_a = count(server.address, "limbwise_resident_key_bytes");
+    let process = count(server.address, "limbwise_process_resident_bytes");
+    assert!(of_a < process, "what was mapped and never used is not counted: {of_a} of {process}");
     assert!(of_a > fs::metadata(folder.path().join("a/theirs/evaluation.keys")).unwrap().len() / 2, "{of_a}");
     // The keys' words are gone from the disk; what a plan reads, the header, is there.
     let name = FileId::of(&fs::read(folder.path().join("a/theirs/evaluation.keys")).unwrap());

@@ -106,11 +106,17 @@ fn a_wish_that_no_set_fulfils_says_what_contradicts_what() {
     let layer = ["linear", "--rows", "8", "--cols", "8", "--preset", "tiny.toml"];
     // A set below 128 bits has no neighbors that a search would take: it is the only one that is judged.
     let text = refused(&folder, &[&["plan", "--bits", "10", "--memory", "1MB"], &layer[..]].concat());
-    for said in ["no set of 1 that were judged meets", "without --memory: tiny.toml comes nearest", "ask for less"] {
+    for said in
+        ["no set of 1 that were judged meets", "without --memory: tiny.toml comes nearest", "ask for less: --memory\n"]
+    {
         assert!(text.contains(said), "{said}: {text}");
     }
     let text = refused(&folder, &[&["params", "choose", "--bits", "90", "--within", "0.000001"], &layer[..]].concat());
     assert!(text.contains("the nearest of all: tiny.toml"), "{text}");
+    assert!(
+        text.contains("--bits alone is beyond all") && text.contains("ask for less: --bits and --within"),
+        "{text}"
+    );
     let plan = verb(&folder, &[&["plan", "--bits", "10"], &layer[..]].concat());
     assert_eq!(plan["preset"], "tiny.toml");
 }

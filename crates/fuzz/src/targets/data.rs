@@ -65,15 +65,15 @@ pub fn forest(bytes: &[u8]) -> Answer {
 }
 
 pub fn parquet(bytes: &[u8]) -> Answer {
-    let table = with_file(".parquet", bytes, |path| text(query::load(path, Some(ROWS))))?;
+    let table = with_file(".parquet", bytes, |path| text(query::load(path, Some(ROWS), &[])))?;
     assert!((1..=ROWS).contains(&table.rows), "{} rows", table.rows);
     Ok(())
 }
 
 /// A table with a header, and the same bytes as TPC-H's `.tbl`.
 pub fn table(bytes: &[u8]) -> Answer {
-    let table = with_file(".csv", bytes, |path| text(query::load(path, Some(ROWS))));
-    let rows = with_file(".tbl", bytes, |path| text(query::load(path, Some(ROWS))));
+    let table = with_file(".csv", bytes, |path| text(query::load(path, Some(ROWS), &[])));
+    let rows = with_file(".tbl", bytes, |path| text(query::load(path, Some(ROWS), &[])));
     let numbers = with_file(".txt", bytes, |path| text(data::load_array(path)));
     let tables = [&table, &rows].into_iter().flatten();
     assert!(tables.map(|table| table.rows).all(|rows| (1..=ROWS).contains(&rows)), "as many rows as asked for");

@@ -85,7 +85,8 @@ pub(crate) fn made(root: &Path, name: &str, rows: usize, seed: u64) -> (PathBuf,
     let sides = Sides { client: &client, server: &server };
     let (seeds, required) = (SeedSource::Repeating(seed), &recording.keys.required);
     let (params, description) = (&params(), &description);
-    let order = KeyOrder { params, description, required, lock: Lock::None, seeds: &seeds };
+    let existing = Existing::Kept;
+    let order = KeyOrder { params, description, required, lock: Lock::None, seeds: &seeds, data: &[], existing };
     keygen::<Ckks, _>(&device(), sides, &order, &mut ()).unwrap();
     (client, server)
 }

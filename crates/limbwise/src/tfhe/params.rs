@@ -227,8 +227,14 @@ impl TfheParams {
         let l = self.literal();
         let components = l.masks as u64 + 1;
         let rows = components * u64::from(l.bootstrap.levels);
-        let switch = l.big_dimension() as u64 * u64::from(l.key_switch.levels) * 8 * (l.lwe_dimension as u64 + 1);
-        switch + rows * components * self.shape(l.lwe_dimension, Domain::Eval).bytes()
+        self.switch_key_bytes() + rows * components * self.shape(l.lwe_dimension, Domain::Eval).bytes()
+    }
+
+    /// The part of [`Self::server_key_bytes`] that switches to the small key: no polynomials.
+    #[must_use]
+    pub fn switch_key_bytes(&self) -> u64 {
+        let l = self.literal();
+        l.big_dimension() as u64 * u64::from(l.key_switch.levels) * 8 * (l.lwe_dimension as u64 + 1)
     }
 
     /// Size in bytes of the server's keys as published: bodies and one seed.

@@ -1,7 +1,7 @@
 //! Keys that stay in memory between evaluations, so that a second job on the same files reads none of them again.
 //!
 //! A set of keys stays with the device that it is on, whose rows for intermediate values stay as well: what is counted is
-//! all memory that the device has taken. Sets are known by the paths of their files and the program's description, so files
+//! all memory that the device has touched. Sets are known by the paths of their files and the program's description, so files
 //! must not change under their names; a server's have the digest of their bytes as names.
 
 use crate::{any_device::AnyDevice, error::Result, server_keys::ServerKeys};
@@ -78,9 +78,10 @@ impl HeldKeys {
         self.bootstrap.get().is_none() && self.keys.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
     }
 
-    /// Bytes of memory that the device has taken.
+    /// Bytes of memory that the device has touched, since what it mapped and never used takes none, and of the keys that are
+    /// no polynomials.
     pub fn bytes(&self) -> u64 {
-        self.dev.mapped_bytes()
+        self.dev.resident_bytes() + self.bootstrap.get().map_or(0, |key| key.params().switch_key_bytes())
     }
 }
 

@@ -190,6 +190,16 @@ impl Found {
         };
         demand.parts().filter_map(one).collect()
     }
+
+    /// The parts that no set meets whatever else is asked for, each with the set that comes nearest.
+    pub fn beyond_all(&self, demand: &Demand) -> Vec<(Part, &Judged)> {
+        let nearest = |(part, _): (Part, f64)| {
+            let miss = |judged: &Judged| demand.miss(part, judged);
+            let judged = self.judged.iter().min_by(|a, b| miss(a).total_cmp(&miss(b)))?;
+            (miss(judged) > 0.0).then_some((part, judged))
+        };
+        demand.parts().filter_map(nearest).collect()
+    }
 }
 
 /// Most sets that a search judges. Walks end long before; it bounds a program whose plan does not settle.
@@ -303,6 +313,11 @@ mod tests {
         let most = found.judged.iter().filter_map(|judged| judged.precision_bits).fold(0.0, f64::max);
         assert!(found.best(&alone).is_none() && found.nearest(&alone).unwrap().precision_bits == Some(most));
         assert!(found.judged.len() < MOST);
+        // Of two parts the one that is beyond every set is named, and no other.
+        let both = alone.with(Part::Memory, Some(1e15));
+        let beyond: Vec<Part> = searched(&both).beyond_all(&both).iter().map(|(part, _)| *part).collect();
+        assert_eq!(beyond, [Part::Bits]);
+        assert!(searched(&demand).beyond_all(&demand).is_empty(), "each alone is met");
     }
 
     #[test]

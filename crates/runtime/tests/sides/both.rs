@@ -73,7 +73,8 @@ impl<P: Program<Scheme: Piped>, C: Client<Scheme = P::Scheme>> Case<P, C> {
         let recording = record(&self.program, KeyForm::Stored, &limbwise_cpu::footprint()).unwrap();
         let (sides, seeds) = (Sides { client: &client, server: &server }, SeedSource::Repeating(seed));
         let (params, required) = (self.program.params(), &recording.keys.required);
-        let order = KeyOrder { params, description: &self.description, required, lock: Lock::None, seeds: &seeds };
+        let (description, existing) = (&self.description, Existing::Kept);
+        let order = KeyOrder { params, description, required, lock: Lock::None, seeds: &seeds, data: &[], existing };
         keygen::<P::Scheme, _>(&device(), sides, &order, &mut ()).unwrap();
         Places { client, server }
     }

@@ -5,6 +5,8 @@ mod both;
 #[cfg(test)]
 mod cases;
 #[cfg(test)]
+mod made;
+#[cfg(test)]
 mod memory;
 #[cfg(test)]
 mod refused;

@@ -18,12 +18,15 @@ pub struct Census {
     pub promised_bytes: u64,
     /// Memory promised to running jobs.
     pub memory_bytes: u64,
+    /// Records and files that could not be read at the start.
+    pub damaged: u64,
 }
 
 impl Store {
     pub fn census(&self) -> Census {
         let state = self.state();
-        let mut census = Census { memory_bytes: state.promised_bytes(), ..Census::default() };
+        let damaged = state.damaged.len() as u64;
+        let mut census = Census { memory_bytes: state.promised_bytes(), damaged, ..Census::default() };
         for job in state.jobs.values() {
             *census.jobs.entry(job.record.state).or_default() += 1;
         }

@@ -1,6 +1,6 @@
 //! Complete files, named by the digest of their content.
 
-use super::{State, Store, absent, head, list};
+use super::{Damaged, State, Store, absent, head, list};
 use crate::{
     client::ClientName,
     disk::{make_folder, move_file},
@@ -129,7 +129,7 @@ impl Store {
         Ok(())
     }
 
-    pub(super) fn load_files(&self) -> Result<Files, StartError> {
+    pub(super) fn load_files(&self, damaged: &mut Vec<Damaged>) -> Result<Files, StartError> {
         let mut files = Files::default();
         let clients = self.folder(CLIENTS);
         for folder in [self.folder("files"), clients.clone()] {
@@ -138,21 +138,31 @@ impl Store {
         let name = |path: &Path| path.file_name().and_then(|name| name.to_str()?.parse::<ClientName>().ok());
         let named = list(&clients)?.into_iter().filter_map(|path| name(&path));
         for client in std::iter::once(ClientName::default()).chain(named) {
-            for (_, record) in self.load_files_of(&client)? {
+            for (_, record) in self.load_files_of(&client, damaged)? {
                 files.insert(&client, record);
             }
         }
         Ok(files)
     }
 
-    fn load_files_of(&self, client: &ClientName) -> Result<BTreeMap<FileId, FileRecord>, StartError> {
+    fn load_files_of(
+        &self,
+        client: &ClientName,
+        damaged: &mut Vec<Damaged>,
+    ) -> Result<BTreeMap<FileId, FileRecord>, StartError> {
         let folder = self.files_folder(client);
-        let named = || StartError::system(folder.display().to_string());
         let mut files = BTreeMap::new();
         for path in list(&folder)? {
             let Some(id) = path.file_name().and_then(|name| name.to_str()?.parse::<FileId>().ok()) else { continue };
-            let bytes = fs::metadata(&path).map_err(named())?.len();
-            let kind = self.engine.recognize(&head(&path).map_err(named())?);
+            let read = || Ok::<_, io::Error>((fs::metadata(&path)?.len(), head(&path)?));
+            let (bytes, head) = match read() {
+                Ok(read) => read,
+                Err(cause) => {
+                    damaged.push(Damaged::file(&path, cause));
+                    continue;
+                }
+            };
+            let kind = self.engine.recognize(&head);
             // What an older engine took in is kept, for its client to fetch.
             let kind = kind.unwrap_or_else(|_| "a file that this version does not know".into());
             files.insert(id, FileRecord { id, bytes, kind });

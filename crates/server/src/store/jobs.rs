@@ -2,7 +2,7 @@
 //! [`super::runs`] runs them.
 
 use super::{
-    RECORD, State, Store, absent, now,
+    Damaged, RECORD, State, Store, absent, now,
     runs::{Control, Stop},
 };
 use crate::{
@@ -212,7 +212,7 @@ impl State {
 
     /// A client's job; one of others is not there.
     fn job_of(&self, client: &ClientName, id: Id) -> Result<&JobEntry, Denied> {
-        self.jobs.get(&id).filter(|job| job.record.client == *client).ok_or_else(|| absent("job", id))
+        self.jobs.get(&id).filter(|job| job.record.client == *client).ok_or_else(|| self.missing("job", id))
     }
 }
 
@@ -365,9 +365,9 @@ impl Store {
     }
 
     /// Recovers jobs: those that were running run again, from their checkpoint if they have one.
-    pub(super) fn load_jobs(&self) -> Result<BTreeMap<Id, JobEntry>, StartError> {
+    pub(super) fn load_jobs(&self, damaged: &mut Vec<Damaged>) -> Result<BTreeMap<Id, JobEntry>, StartError> {
         let mut jobs = BTreeMap::new();
-        for (id, mut record) in self.load_records::<Job>("jobs")? {
+        for (id, mut record) in self.load_records("job", |job: &Job| job.id, damaged)? {
             match record.state {
                 JobState::Running => record.state = JobState::Queued,
                 JobState::Stopping => record.end(JobState::Canceled, None),

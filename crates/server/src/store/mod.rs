@@ -14,6 +14,7 @@
 //! follows from the state, so a restart needs no list of it.
 
 mod census;
+mod damaged;
 mod files;
 mod jobs;
 mod plans;
@@ -21,6 +22,7 @@ mod runs;
 mod uploads;
 
 pub use census::Census;
+pub use damaged::Damaged;
 pub use files::FileRecord;
 pub use jobs::{Job, JobRequest, JobResult, JobState, Progress};
 pub use uploads::{Chunk, NewUpload, Upload, UploadState};
@@ -68,6 +70,8 @@ struct State {
     number: u64,
     turns: Turns,
     closing: bool,
+    /// What could not be read at the start.
+    damaged: Vec<Damaged>,
 }
 
 /// What stands in the directory's own record.
@@ -83,7 +87,8 @@ const VERSION: u32 = 2;
 const RECORD: &str = "record.json";
 
 impl Store {
-    /// Opens a directory, which is made if it is not there, and takes up what a server before left.
+    /// Opens a directory, which is made if it is not there, and takes up what a server before left, but for what is
+    /// damaged.
     pub fn open(root: &Path, limits: Limits, engine: Arc<dyn Engine>) -> Result<Self, StartError> {
         let lock = claim(root)?;
         let mut store = Self {
@@ -95,9 +100,11 @@ impl Store {
             changed: Condvar::new(),
             _lock: lock,
         };
-        let mut state = State { files: store.load_files()?, ..State::default() };
-        state.uploads = store.load_uploads(&state.files)?;
-        state.jobs = store.load_jobs()?;
+        let mut damaged = Vec::new();
+        let mut state = State { files: store.load_files(&mut damaged)?, ..State::default() };
+        state.uploads = store.load_uploads(&state.files, &mut damaged)?;
+        state.jobs = store.load_jobs(&mut damaged)?;
+        state.damaged = damaged;
         let uploads = state.uploads.values().map(|upload| upload.record.number);
         let numbers = uploads.chain(state.jobs.values().map(|job| job.record.number));
         state.number = numbers.max().map_or(0, |last| last + 1);
@@ -154,15 +161,24 @@ impl Store {
     }
 
     /// The records in a folder of folders. What a kill left unfinished, and nobody was told of, is removed.
-    fn load_records<T: DeserializeOwned>(&self, folder: &str) -> Result<Vec<(Id, T)>, StartError> {
-        let folder = self.folder(folder);
+    fn load_records<T: DeserializeOwned>(
+        &self,
+        what: &'static str,
+        own: impl Fn(&T) -> Id,
+        damaged: &mut Vec<Damaged>,
+    ) -> Result<Vec<(Id, T)>, StartError> {
+        let folder = self.folder(&format!("{what}s"));
         make_folder(&folder).map_err(StartError::system(folder.display().to_string()))?;
         let mut found = Vec::new();
         for path in list(&folder)? {
             let id = path.file_name().and_then(|name| name.to_str()?.parse::<Id>().ok());
             let record = path.join(RECORD);
             match id {
-                Some(id) if record.exists() => found.push((id, read_record(&record)?)),
+                Some(id) if record.exists() => match read_record(&record) {
+                    Ok(read) if own(&read) == id => found.push((id, read)),
+                    Ok(_) => damaged.push(Damaged::record(what, (id, &record), "it has the id of another folder")),
+                    Err(cause) => damaged.push(Damaged::record(what, (id, &record), cause)),
+                },
                 None if path.extension().is_none_or(|e| e != RUBBISH) => {}
                 _ => fs::remove_dir_all(&path).map_err(StartError::system(path.display().to_string()))?,
             }
@@ -220,10 +236,11 @@ fn claim(root: &Path) -> Result<File, StartError> {
         Err(TryLockError::Error(error)) => return Err(StartError::System { what: name, error }),
     }
     if mark.exists() {
-        let Mark { version } = read_record(&mark)?;
+        let damaged = |cause| StartError::Damaged { path: mark.clone(), cause };
+        let Mark { version } = read_record(&mark).map_err(damaged)?;
         if !(1..=VERSION).contains(&version) {
             let cause = format!("version {version}, wanted 1 to {VERSION}");
-            return Err(StartError::Damaged { path: mark, cause });
+            return Err(damaged(cause));
         }
         if version < VERSION {
             write_record(&mark, &Mark { version: VERSION }).map_err(StartError::system(&name))?;
@@ -252,10 +269,10 @@ fn list(folder: &Path) -> Result<Vec<PathBuf>, StartError> {
     paths().map_err(StartError::system(folder.display().to_string()))
 }
 
-fn read_record<T: DeserializeOwned>(path: &Path) -> Result<T, StartError> {
-    let damaged = |cause: String| StartError::Damaged { path: path.to_owned(), cause };
-    let bytes = fs::read(path).map_err(|e| damaged(e.to_string()))?;
-    serde_json::from_slice(&bytes).map_err(|e| damaged(e.to_string()))
+/// A record, or why it is none.
+fn read_record<T: DeserializeOwned>(path: &Path) -> Result<T, String> {
+    let bytes = fs::read(path).map_err(|e| e.to_string())?;
+    serde_json::from_slice(&bytes).map_err(|e| e.to_string())
 }
 
 /// Seconds since 1970.

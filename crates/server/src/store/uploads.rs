@@ -1,7 +1,7 @@
 //! Uploads: announced with length and digest, received in order chunk by chunk, checked, stored.
 
 use super::{
-    RECORD, State, Store, absent,
+    Damaged, RECORD, State, Store, absent,
     files::{FileRecord, Files, hash},
     head,
 };
@@ -105,7 +105,7 @@ impl State {
     /// A client's upload; one of others is not there.
     fn upload_of(&self, client: &ClientName, id: Id) -> Result<&UploadEntry, Denied> {
         let theirs = self.uploads.get(&id).filter(|entry| entry.record.client == *client);
-        theirs.ok_or_else(|| absent("upload", id))
+        theirs.ok_or_else(|| self.missing("upload", id))
     }
 }
 
@@ -370,31 +370,39 @@ impl Store {
     }
 
     /// Takes up uploads. Bytes that were written and not promised are cut off, to be sent again.
-    pub(super) fn load_uploads(&self, files: &Files) -> Result<BTreeMap<Id, UploadEntry>, StartError> {
+    pub(super) fn load_uploads(
+        &self,
+        files: &Files,
+        damaged: &mut Vec<Damaged>,
+    ) -> Result<BTreeMap<Id, UploadEntry>, StartError> {
         let mut uploads = BTreeMap::new();
-        for (id, mut record) in self.load_records::<Upload>("uploads")? {
-            let data = self.data_path(id);
-            let named = || StartError::system(data.display().to_string());
-            match record.state {
-                UploadState::Receiving => {
-                    let file = OpenOptions::new().write(true).open(&data).map_err(named())?;
-                    let there = file.metadata().map_err(named())?.len();
-                    if there < record.received {
-                        let cause = format!("{there} bytes, wanted {}", record.received);
-                        return Err(StartError::Damaged { path: data, cause });
-                    }
-                    file.set_len(record.received).and_then(|()| file.sync_all()).map_err(named())?;
-                }
-                // Killed after the file was taken in and before the record said so.
-                UploadState::Checking if !data.exists() && files.of(&record.client).contains_key(&record.sha256) => {
-                    record.state = UploadState::Complete;
-                    write_record(&self.upload_folder(id).join(RECORD), &record).map_err(named())?;
-                }
-                UploadState::Checking | UploadState::Complete | UploadState::Refused => {}
+        for (id, mut record) in self.load_records("upload", |upload: &Upload| upload.id, damaged)? {
+            match self.taken_up(&mut record, files) {
+                Ok(()) => drop(uploads.insert(id, UploadEntry { record, busy: false })),
+                Err(cause) => damaged.push(Damaged::record("upload", (id, &self.data_path(id)), cause)),
             }
-            uploads.insert(id, UploadEntry { record, busy: false });
         }
         Ok(uploads)
+    }
+
+    fn taken_up(&self, record: &mut Upload, files: &Files) -> io::Result<()> {
+        let data = self.data_path(record.id);
+        match record.state {
+            UploadState::Receiving => {
+                let file = OpenOptions::new().write(true).open(&data)?;
+                let there = file.metadata()?.len();
+                if there < record.received {
+                    return Err(io::Error::other(format!("{there} bytes, wanted {}", record.received)));
+                }
+                file.set_len(record.received).and_then(|()| file.sync_all())
+            }
+            // Killed after the file was taken in and before the record said so.
+            UploadState::Checking if !data.exists() && files.of(&record.client).contains_key(&record.sha256) => {
+                record.state = UploadState::Complete;
+                write_record(&self.upload_folder(record.id).join(RECORD), record)
+            }
+            UploadState::Checking | UploadState::Complete | UploadState::Refused => Ok(()),
+        }
     }
 
     fn upload_folder(&self, id: Id) -> PathBuf {

@@ -164,18 +164,56 @@ fn send(client: &crate::client::Client, id: &str, offset: usize, file: &[u8]) ->
 }
 
 #[test]
+fn what_is_damaged_is_told_and_all_else_goes_on() {
+    let wish = Wish::new("damaged");
+    let server = wish.start();
+    let [lost, other] = [60, 61].map(|steps| server.client.submit(&json!({"steps": steps, "pause_ms": 20})));
+    let upload = server.client.begin(&[7; 9000]);
+    server.client.chunk(&upload, 0, &[7; 4000]).expect(200);
+    let job = server.client.get(&format!("/v1/jobs/{lost}")).expect(200);
+    server.kill();
+    let jobs = wish.state().join("jobs");
+    let whole = fs::read(jobs.join(&lost).join("record.json")).unwrap();
+    fs::write(jobs.join(&lost).join("record.json"), &whole[..whole.len() / 2]).unwrap();
+    let strange = "0b54cc6e-5c0f-4b1a-9f8e-1d1f4f3a2b1c";
+    fs::create_dir(jobs.join(strange)).unwrap();
+    fs::write(jobs.join(strange).join("record.json"), &whole).unwrap();
+    fs::write(wish.state().join("uploads").join(&upload).join("data"), [7; 100]).unwrap();
+    fs::create_dir(wish.state().join("files").join("0".repeat(64))).unwrap();
+
+    let server = wish.start();
+    let client = &server.client;
+    for (path, wanted) in [
+        (format!("/v1/jobs/{lost}"), "EOF while parsing"),
+        (format!("/v1/jobs/{strange}"), "the id of another folder"),
+        (format!("/v1/uploads/{upload}"), "100 bytes, wanted 4000"),
+    ] {
+        let problem = client.get(&path).expect(500);
+        assert!(problem["what"].as_str().unwrap().contains("is damaged"), "{problem}");
+        assert!(problem["got"].as_str().unwrap().contains(wanted), "{problem}");
+    }
+    let counts = String::from_utf8(client.get("/metrics").body).unwrap();
+    assert!(counts.contains("damaged_records 4"), "{counts}");
+    assert_eq!(client.wait(&other)["state"], "done");
+    // What was asked for is done when it is asked for again.
+    let files = json!({"program": job["program"], "keys": job["keys"], "inputs": job["inputs"]});
+    let again = client.post("/v1/jobs", &files).expect(202);
+    assert_eq!(client.wait(again["id"].as_str().unwrap())["state"], "done");
+    server.kill();
+    // Nothing damaged was touched: it can be mended.
+    fs::write(jobs.join(&lost).join("record.json"), &whole).unwrap();
+    let server = wish.start();
+    assert_eq!(server.client.wait(&lost)["state"], "done");
+    drop(server);
+    clean(&wish.root);
+}
+
+#[test]
 fn a_directory_has_one_server_and_nothing_else() {
     let wish = Wish::new("directory");
     let store = wish.store().unwrap();
     assert!(matches!(wish.store().err(), Some(StartError::Locked { .. })));
     drop(store);
-    let record = wish.state().join("jobs").join("0b54cc6e-5c0f-4b1a-9f8e-1d1f4f3a2b1c");
-    fs::create_dir(&record).unwrap();
-    fs::write(record.join("record.json"), "{\"id\": 1").unwrap();
-    let Some(StartError::Damaged { path, .. }) = wish.store().err() else { panic!("a damaged record is found") };
-    assert_eq!(path, record.join("record.json"));
-    fs::remove_dir_all(record).unwrap();
-    drop(wish.store().unwrap());
     fs::write(wish.state().join("limbwise-server.json"), "{\"version\": 3}").unwrap();
     assert!(wish.store().err().unwrap().to_string().contains("version 3, wanted 1 to 2"));
     fs::remove_file(wish.state().join("limbwise-server.json")).unwrap();

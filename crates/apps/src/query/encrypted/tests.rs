@@ -189,7 +189,7 @@ fn answer(client: &QueryClient, results: &Vec<BridgedValues>) -> Vec<Vec<String>
     let shown = |cell: &Cell| match cell {
         Cell::Key(text) => text.clone(),
         Cell::Number(number) => number.exact.clone(),
-        Cell::Null(()) => "none".into(),
+        Cell::Null(()) => "NULL".into(),
     };
     found.table.unwrap().rows.iter().map(|row| row.iter().map(shown).collect()).collect()
 }
@@ -239,8 +239,42 @@ fn ends_of_encrypted_groups() {
     let (program, client) = asked(sql, &[]);
     let sides = Sides::of(&program);
     let results = sides.evaluated(&program, &sides.encrypted(&program, &client), &mut All::default());
-    assert_eq!(answer(&client, &results), [["none", "none", "0"]]);
-    assert!(program.admits(&results).is_err(), "of no row there is no least value");
+    assert_eq!(answer(&client, &results), [["NULL", "NULL", "NULL"]]);
+}
+
+/// What DuckDB says of no row: NULL, and 0 for a count. Sums of parts have the bits of theirs.
+#[test]
+fn of_no_row_all_but_a_count_is_null() {
+    let none = "stock > 14 AND price < 9";
+    for (result, wanted) in [
+        ("SUM(price)", None),
+        ("SUM(1)", None),
+        ("SUM(CASE WHEN price < 50 THEN stock ELSE 0 END)", None),
+        ("COUNT(*)", Some(0.0)),
+    ] {
+        let (program, client) = asked(&format!("SELECT {result} FROM goods WHERE {none}"), &[]);
+        let sides = Sides::of(&program);
+        let results = sides.evaluated(&program, &sides.encrypted(&program, &client), &mut All::default());
+        program.admits(&results).unwrap();
+        let (found, array) = (client.conclude(&results).found, program.arrays(&results)[0].values[0].re);
+        assert_eq!((found.answer.decrypted, found.answer.relative_error), (wanted, 0.0), "{result}");
+        assert_eq!(found.answer.exact, if wanted.is_some() { "0" } else { "NULL" }, "{result}");
+        assert!(if wanted.is_some() { array == 0.0 } else { array.is_nan() }, "{result}: {array}");
+    }
+    // A case that holds for no row where some pass is 0.
+    let case = "SELECT SUM(CASE WHEN stock > 14 THEN price ELSE 0 END) FROM goods WHERE price < 9";
+    let (program, client) = asked(case, &[]);
+    let sides = Sides::of(&program);
+    let inputs = sides.encrypted(&program, &client);
+    let results = sides.evaluated(&program, &inputs, &mut All::default());
+    assert_eq!(client.conclude(&results).found.answer.decrypted, Some(0.0));
+    let (whole, parts) = (program.arrays(&results), program.summed_over(3).arrays(&results));
+    assert_eq!((program.summed(), whole.len(), parts.len(), parts[0].values[0].re), (3, 2, 1, 0.0));
+    // What is no bit is no result.
+    let mut damaged = results;
+    let BridgedValues::Slots(bits) = &mut damaged[1] else { panic!("bits are on slots") };
+    bits[0][5].re += 0.4;
+    assert!(program.admits(&damaged).unwrap_err().to_string().contains("no whole number"));
 }
 
 /// A bound holds for all values of a domain, and what lies within half of the last digit is rounded.
@@ -249,8 +283,15 @@ fn sums_are_as_exact_as_they_say() {
     let (program, client) = asked("SELECT SUM(1 - stock) FROM goods WHERE price < 60", &[]);
     let sides = Sides::of(&program);
     let results = sides.evaluated(&program, &sides.encrypted(&program, &client), &mut All::default());
-    let (off, bound) = ((program.read(&results).figures.sums[0] + 44.0).abs(), program.bounds()[0]);
+    let BridgedValues::Slots(sum) = &results[0] else { panic!("a sum is on slots") };
+    let off = (sum[0][0].re * program.unit(&program.question().measures[0]) + 44.0).abs();
+    let bound = program.bounds()[0];
     assert!(0.0 < off && off < bound && bound < 0.5, "{off} {bound}");
+    let found = client.conclude(&results).found.answer;
+    assert_eq!((found.decrypted, &found.exact[..], found.relative_error), (Some(-44.0), "-44", 0.0));
+    // Of many parts together the errors may be larger than half of the last digit.
+    let many = program.summed_over(1 << 40);
+    assert!((many.read(&results).figures.sums[0] + 44.0).abs() > 0.0);
     // Both shops have sixteen.
     for (order, wanted) in [("DESC, shop DESC", ["ulm", "bonn"]), (", shop", ["bonn", "ulm"])] {
         let sql = "SELECT shop, SUM(stock), SUM(stock - 8) FROM goods WHERE stock IN (1, 2, 14, 15) GROUP BY shop \

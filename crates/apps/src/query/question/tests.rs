@@ -103,7 +103,7 @@ fn texts_are_numbers_of_what_both_sides_know() {
     }
 }
 
-/// What a column cannot be is told before keys; a list says that numbers are texts.
+/// What a column cannot be is told before keys.
 #[test]
 fn cells_that_queries_cannot_take_are_named() {
     let ask = |sql: &str, cells: &[&str], domains: &[&str]| {
@@ -127,8 +127,6 @@ fn cells_that_queries_cannot_take_are_named() {
         let error = ask(sql, &cells, domains).unwrap_err().to_string();
         assert!(error.contains(wanted), "{sql}: {error}");
     }
-    let listed = ask("SELECT COUNT(*) FROM t WHERE a = '1e3'", &["9", "10", "1e3"], &["a=9|10|1e3"]).unwrap();
-    assert_eq!(listed.compared[0].categories, ["10", "1e3", "9"]);
 }
 
 #[test]
@@ -258,7 +256,7 @@ fn an_average_of_no_row_is_none() {
     let exact = question.exact(&table()).unwrap();
     let rows = question.answer(&exact);
     assert_eq!(rows[0].values[0], super::super::answer::Value::Null);
-    let (shown, same) = question.compared(&Figures { sums: vec![0.0, 0.0], ends: Vec::new() }, &exact);
+    let (shown, same) = question.compared(&Figures { sums: vec![0.0, 0.0], ends: Vec::new(), rows: vec![0.0] }, &exact);
     assert!(same && matches!(shown.rows[0][0], crate::family::Cell::Null(())));
 }
 
@@ -288,7 +286,7 @@ fn null_is_last_up_and_down() {
         );
         let rows = answered(&asked(&text, &[]).unwrap());
         assert_eq!(rows.iter().map(|row| row[0].as_str()).collect::<Vec<_>>(), wanted, "{order}");
-        assert_eq!(rows[2][1], "none");
+        assert_eq!(rows[2][1], "NULL");
     }
 }
 
@@ -326,7 +324,7 @@ fn ends_of_columns_are_found_in_groups() {
     let text = "SELECT color, MIN(price), MAX(day), MAX(price) - MIN(price) FROM goods WHERE discount < 0.1 \
                 GROUP BY color ORDER BY MIN(price) DESC";
     let found = asked(text, &["color=1|blue|green|red|white"]).unwrap();
-    assert_eq!((found.measures.len(), found.extremes.len()), (5, 15), "a count and three ends a group");
+    assert_eq!((found.measures.len(), found.extremes.len()), (0, 15), "three ends a group");
     let wanted = [
         ["red", "10.50", "1994-01-01", "0.00"],
         ["1", "7.25", "1995-01-01", "0.00"],
@@ -335,7 +333,7 @@ fn ends_of_columns_are_found_in_groups() {
     assert_eq!(answered(&found), wanted);
     // Of no rows there is no least value.
     let none = asked("SELECT MIN(price), MAX(color) FROM goods WHERE discount > 0.08 AND price < 50", &[]).unwrap();
-    assert_eq!(answered(&none), [["none", "none"]]);
+    assert_eq!(answered(&none), [["NULL", "NULL"]]);
     let whole = asked("SELECT MIN(color), MAX(discount) FROM goods WHERE price > 3", &[]).unwrap();
     assert_eq!(answered(&whole), [["1", "0.10"]]);
     assert!(!whole.results.single());

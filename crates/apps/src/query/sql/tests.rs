@@ -159,7 +159,7 @@ fn results_are_arithmetic_with_aggregates() {
     assert_eq!((&found.order[..], found.limit, found.single()), (&order[..], None, false));
     assert_eq!(
         found.items[6].output,
-        Output::Both(Arithmetic::Over, Box::new([Output::Aggregate(0), Output::Aggregate(4)]))
+        Output::Both(Arithmetic::Over, Box::new([Output::Aggregate(0), Output::Count(4)]))
     );
     // Query 14: a quotient of sums, one of them over rows that CASE chooses.
     let found = results(
