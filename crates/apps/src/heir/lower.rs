@@ -13,7 +13,7 @@ use limbwise::{
     ckks::{Auto, Ciphertext, Encoder, LevelPolicy, Packing, Plaintext, Series, chebyshev::depth},
     params::Params,
 };
-use limbwise_device::Device;
+use limbwise_device::{Device, Region};
 
 /// Largest difference of scales that is the primes' and not the program's.
 const APART: f64 = 1e-3;
@@ -104,6 +104,7 @@ impl<D: Device> Lowering<'_, '_, D> {
     fn encoded(&self, values: &[f64], a: &Ciphertext<D>, scale: f64) -> Result<Plaintext<D>> {
         let row: Vec<Complex64> = values.iter().map(|&x| x.into()).collect();
         let packing = Packing { slots: a.slots, level: a.level, scale };
+        let _region = self.auto.eval.device().region(Region::Encode, 0);
         let plain = self.encoder.encode(self.auto.eval.device(), std::slice::from_ref(&row), packing)?;
         Ok(if a.shadow.is_some() { plain.with_shadow(&[row]) } else { plain })
     }

@@ -179,7 +179,7 @@ fn what_does_not_belong_together_is_refused() {
     refused(&folder, &["encrypt", "--client", "mine", "--out", "in"], "in/input-000.ct exists");
     let keygen = [&KEYGEN[..], &["--client", "mine", "--server", "theirs"]].concat();
     refused(&folder, &keygen, "exists: choose another place");
-    refused(&folder, &[&KEYGEN[..], &["--client", "one", "--server", "one"]].concat(), "the same");
+    refused(&folder, &[&KEYGEN[..], &["--client", "one", "--server", "one"]].concat(), "give two that are apart");
     refused(&folder, &[&KEYGEN[..], &["--client", "one"]].concat(), "--server is missing");
     refused(&folder, &["eval", "--server", "theirs", "--in", "theirs/public.key", "--out", "x"], "holds a public key");
     refused(&folder, &["eval", "--server", "theirs", "--in", "nowhere", "--out", "x"], "nowhere");

@@ -12,7 +12,7 @@ use super::{
     evaluator::Evaluator,
 };
 use crate::error::{BootstrapError, Result};
-use limbwise_device::{Device, Shape};
+use limbwise_device::{Device, Region, Shape};
 use num_complex::Complex64;
 
 /// An evaluator that manages levels and scales automatically.
@@ -186,6 +186,7 @@ impl<'a, D: Device> Auto<'a, D> {
 
     fn encode_like(&self, rows: &[&[Complex64]], like: &Ciphertext<D>) -> Result<Plaintext<D>> {
         let packing = Packing { slots: like.slots, level: like.level, scale: like.scale };
+        let _region = self.eval.device().region(Region::Encode, 0);
         let plain = self.encoder.encode_slices(self.eval.device(), rows, packing)?;
         let copied = || rows.iter().map(|row| row.to_vec()).collect::<Vec<_>>();
         Ok(if like.shadow.is_some() { plain.with_shadow(&copied()) } else { plain })
