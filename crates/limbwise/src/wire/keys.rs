@@ -271,10 +271,8 @@ impl<S: Source> KeyFile<S> {
         let shape = Shape::eval(self.params.ring(), with_special(&digits, special));
         let role = Role::EvaluationKey(name.id());
         let mut pairs = Vec::new();
-        for (digit, seed) in self.seeds(name)?.into_iter().enumerate() {
-            if stored.digits[digit].is_disjoint(shape.basis) {
-                continue;
-            }
+        let digits = stored.digits.iter().zip(self.seeds(name)?).enumerate();
+        for (digit, (_, seed)) in digits.filter(|(_, (own, _))| !own.is_disjoint(shape.basis)) {
             let masked = stored.rows(digit).read(&self.file, dev, shape.basis, role)?;
             let uniform = match form {
                 KeyForm::Seeded | KeyForm::Disk => UniformHalf::Seeded(seed),
