@@ -52,7 +52,7 @@ def _slots(f: dict[str, Any]) -> tuple[str, Rows]:
     rows.append(("precision", f"{f['precision_bits']['predicted']:.1f} bits mean, expected"))
     missed = ", ".join(f"{one['function']} by up to {one['error']:.2g}" for one in f.get("approximations", []))
     if missed:
-        rows.append(("polynomials", f"miss {missed}; the precision does not count it"))
+        rows.append(("polynomials", f"miss {missed}; not in the precision"))
     return _ring(f), rows
 
 

@@ -16,16 +16,14 @@
 //!
 //! Bootstrapping: v + i(1−η)w' is one message of F complex slots.
 
-use super::{
-    layout::Layout,
-    walk::{Added, Walk},
-};
+use super::layout::Layout;
 use crate::{
     logreg::{
         data::Rounds,
         descent::{Descent, Iterations, MOST_ITERATIONS, MOST_NUMBERS, pair},
         plain::momentum,
         sigmoid::SigmoidPolynomial,
+        walk::{Added, Walk},
     },
     program::{Array, Ckks, Details, Evaluation, Numbers, Observer, Program, SlotsInput as Input, State, fields},
     way::Way,

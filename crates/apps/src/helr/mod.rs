@@ -11,4 +11,3 @@ pub mod data;
 pub mod encrypted;
 pub mod layout;
 pub mod options;
-mod walk;

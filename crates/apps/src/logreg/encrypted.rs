@@ -15,13 +15,14 @@ use super::{
     descent::{Descent, Iterations, MOST_ITERATIONS, MOST_NUMBERS, pair},
     plain::momentum,
     sigmoid::SigmoidPolynomial,
+    walk::{Added, Walk},
 };
 use crate::program::{
     Array, Ckks, Details, Evaluation, Numbers, Observer, Program, SlotsInput as Input, State, fields,
 };
 use limbwise::{
     Complex64, Result,
-    ckks::{Auto, BootstrapPlan, Ciphertext, LevelPolicy, Promise, Series, bootstrap::Content, chebyshev},
+    ckks::{Auto, BootstrapPlan, Ciphertext, Estimate, LevelPolicy, Promise, Series, bootstrap::Content, chebyshev},
     params::Params,
     scheme::Maps,
 };
@@ -222,16 +223,19 @@ impl Logreg {
         self.descent.policy.bootstraps_on(top, stages).expect("checked when it was built")
     }
 
-    /// Bootstraps both weight vectors as one batch of sparse messages: their slots repeat with the period of a row.
+    /// Bootstraps both weight vectors as one batch of sparse messages: their slots repeat with the period of a row. They are
+    /// scaled down before where a division is left to do it, because the sine's error grows with the fifth power of a value.
     fn refreshed<D: Device>(&self, auto: &Auto<'_, D>, weights: [&Ciphertext<D>; 2]) -> Result<[Ciphertext<D>; 2]> {
         let (width, slots) = (self.training.width, self.training.slots());
+        let floor = self.descent.policy.floor;
+        let fit = if weights.iter().all(|w| w.level > floor) { WEIGHT_BOUND } else { 1.0 };
         let few = weights.map(|w| {
-            let low = auto.scale_to(w, 1.0, self.descent.policy.floor)?;
-            Ok::<_, limbwise::Error>(low.with_slots(width).bounded_by(WEIGHT_BOUND))
+            let low = auto.scale_to(w, 1.0 / fit, floor)?;
+            Ok::<_, limbwise::Error>(low.with_slots(width).bounded_by(WEIGHT_BOUND / fit))
         });
         let [w, before] = few;
         let both = auto.bootstrap(&auto.eval.stack(&[w?, before?]))?;
-        let both = auto.scale_to(&both, 1.0, both.level - 1)?;
+        let both = auto.scale_to(&both, fit, both.level - 1)?.bounded_by(WEIGHT_BOUND);
         // A gradient is a sum over all rows.
         Ok([0, 1].map(|i| auto.eval.split(&both, i, i + 1).as_copies(slots)))
     }
@@ -252,14 +256,14 @@ impl Logreg {
         auto.inner_sum(x, 1, self.training.width)
     }
 
-    /// One iteration after the first: computes the next weights from the last two.
+    /// One iteration after the first: computes the next weights from the last two. The error estimate is the walk's.
     fn iterate<D: Device>(
         &self,
         auto: &Auto<'_, D>,
-        z: &Ciphertext<D>,
-        t: usize,
+        (z, t): (&Ciphertext<D>, usize),
         [w, before]: [&Ciphertext<D>; 2],
-    ) -> Result<Ciphertext<D>> {
+        walk: Walk,
+    ) -> Result<(Ciphertext<D>, Walk)> {
         let eta = momentum(t - 1);
         let level = w.level;
         // z·v = (1−η)z·w + ηz·w'
@@ -278,7 +282,13 @@ impl Logreg {
         let gradient = self.sum_of_rows(auto, &auto.mul(&pull, z)?)?;
         let mut terms = vec![(1.0, &gradient), (1.0 - eta, w)];
         terms.extend((t > 1).then_some((eta, before)));
-        auto.settle(&auto.weighted_sum(&terms)?)
+        // The first gradient is taken at nearly exact weights: its error is the noise of every gradient, as encrypted.
+        let walk = if t == 1 { walk.adding(gradient.estimate.error()) } else { walk };
+        let walk = walk.after(-eta, Added { unit: 1.0, ahead: 0.0, before: 0.0 });
+        let mut next = auto.settle(&auto.weighted_sum(&terms)?)?;
+        let Estimate { magnitude, peak, real, .. } = next.estimate;
+        next.estimate = Estimate::exact(magnitude).with_peak(peak, real).with_error(walk.of_weights());
+        Ok((next, walk))
     }
 
     /// The sum of all rows of a mini-batch, repeated in every row.
@@ -368,7 +378,8 @@ impl<D: Device> Iterations<D> for Logreg {
         let _region = auto.eval.device().region("iteration", 1);
         let sum = self.sum_of_rows(auto, rows)?;
         let w = auto.scale_to(&sum, self.descent.rate(0) * self.descent.polynomial.at(0.0), sum.level - 1)?;
-        Ok(State { step: 1, ciphertexts: vec![w.clone(), w], numbers: Vec::new() })
+        let walk = Walk::START.after(0.0, Added { unit: 0.0, ahead: w.estimate.error(), before: 0.0 });
+        Ok(State { step: 1, ciphertexts: vec![w.clone(), w], numbers: walk.numbers() })
     }
 
     /// The weights after iteration t and after iteration t − 1.
@@ -380,17 +391,21 @@ impl<D: Device> Iterations<D> for Logreg {
         observer: &mut dyn Observer,
     ) -> Result<State<D>> {
         let (t, total, [w, before]) = (state.step, self.options.iterations + 1, pair(state)?);
+        let mut walk = Walk::of(&state.numbers).ok_or(limbwise::Error::State)?;
         let start = self.descent.policy.start(w.level, self.levels(t).iter().sum());
         let [w, before] = if start.is_some_and(|start| start.bootstrap) {
             observer.step(&format!("bootstrap before {}", t + 1), t, total);
-            self.refreshed(auto, [w, before])?
+            let brought = w.estimate.error();
+            let fresh = self.refreshed(auto, [w, before])?;
+            walk = walk.disturbed((fresh[0].estimate.error().powi(2) - brought.powi(2)).max(0.0).sqrt());
+            fresh
         } else {
             [w.clone(), before.clone()]
         };
         observer.step(&format!("iteration {}", t + 1), t, total);
         let _region = auto.eval.device().region("iteration", u32::try_from(t + 1).unwrap_or(u32::MAX));
-        let next = self.iterate(auto, rows, t, [&w, &before])?;
-        Ok(State { step: t + 1, ciphertexts: vec![next, w], numbers: Vec::new() })
+        let (next, walk) = self.iterate(auto, (rows, t), [&w, &before], walk)?;
+        Ok(State { step: t + 1, ciphertexts: vec![next, w], numbers: walk.numbers() })
     }
 }
 

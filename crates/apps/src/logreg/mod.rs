@@ -14,5 +14,6 @@ pub mod options;
 pub mod plain;
 pub mod sigmoid;
 mod twins;
+pub(crate) mod walk;
 
 pub(crate) use twins::Twins;

@@ -7,7 +7,7 @@
 
 /// Variances of the error of w and of its last step, their covariance, and the variance of a gradient as it is encrypted.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Walk {
+pub(crate) struct Walk {
     w: f64,
     cross: f64,
     step: f64,
@@ -16,37 +16,43 @@ pub(super) struct Walk {
 
 /// What one iteration adds.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Added {
+pub(crate) struct Added {
     /// Of an error of the encrypted gradient, how much of it is the weights': the encrypted state is smaller than they are
     /// before a bootstrapping, and the noise of a gradient is not.
-    pub(super) unit: f64,
+    pub(crate) unit: f64,
     /// An additional error of v.
-    pub(super) ahead: f64,
+    pub(crate) ahead: f64,
     /// An additional error of the w before, which the next step is counted from.
-    pub(super) before: f64,
+    pub(crate) before: f64,
 }
 
 impl Walk {
     /// Before the first error is known.
-    pub(super) const START: Self = Self { w: 0.0, cross: 0.0, step: 0.0, fresh: 0.0 };
+    pub(crate) const START: Self = Self { w: 0.0, cross: 0.0, step: 0.0, fresh: 0.0 };
 
     /// Conversion to and from the numbers in a state.
-    pub(super) fn numbers(self) -> Vec<f64> {
+    pub(crate) fn numbers(self) -> Vec<f64> {
         vec![self.w, self.cross, self.step, self.fresh]
     }
 
-    pub(super) fn of(numbers: &[f64]) -> Option<Self> {
+    pub(crate) fn of(numbers: &[f64]) -> Option<Self> {
         let &[w, cross, step, fresh] = numbers else { return None };
         Some(Self { w, cross, step, fresh })
     }
 
     /// The walk with the error of every encrypted gradient, which is that of the first one, taken at exact weights.
-    pub(super) fn adding(self, deviation: f64) -> Self {
+    pub(crate) fn adding(self, deviation: f64) -> Self {
         Self { fresh: deviation * deviation, ..self }
     }
 
+    /// The walk with independent errors more in w and in the w before, from which the next step is counted.
+    pub(crate) fn disturbed(self, deviation: f64) -> Self {
+        let more = deviation * deviation;
+        Self { w: self.w + more, cross: self.cross + more, step: self.step + 2.0 * more, ..self }
+    }
+
     /// The walk after one iteration with this momentum.
-    pub(super) fn after(self, momentum: f64, added: Added) -> Self {
+    pub(crate) fn after(self, momentum: f64, added: Added) -> Self {
         let Added { unit, ahead, before } = added;
         let step = momentum * momentum * self.step + self.fresh * unit * unit + ahead * ahead;
         let cross = momentum * self.cross + step;
@@ -56,12 +62,12 @@ impl Walk {
     }
 
     /// Standard deviation of the error of w.
-    pub(super) fn of_weights(self) -> f64 {
+    pub(crate) fn of_weights(self) -> f64 {
         self.w.sqrt()
     }
 
     /// Standard deviation of the error of v.
-    pub(super) fn of_look_ahead(self, momentum: f64) -> f64 {
+    pub(crate) fn of_look_ahead(self, momentum: f64) -> f64 {
         (self.w + 2.0 * momentum * self.cross + momentum * momentum * self.step).sqrt()
     }
 }
@@ -87,6 +93,9 @@ mod tests {
         // A gradient at an eighth of the weights' size has eight times the error.
         let eighth = Walk::START.adding(1.0).after(0.0, Added { unit: 8.0, ..none });
         assert!((eighth.of_weights() - 8.0).abs() < 1e-12);
+        // Independent errors of both: (1 + m)·e − m·e' in the next, and m·(e − e') in the step to it.
+        let walk = Walk::START.disturbed(1.0).after(0.5, Added { unit: 1.0, ahead: 0.0, before: 0.0 });
+        assert!((walk.w - (1.5f64.powi(2) + 0.25)).abs() < 1e-12 && (walk.step - 0.5).abs() < 1e-12);
         // An error of the w before moves the next steps only.
         let walk = Walk::START.after(0.5, Added { before: 1.0, ..none });
         assert_eq!((walk.of_weights(), walk.of_look_ahead(0.5), walk.after(0.5, none).of_weights()), (0.0, 0.5, 0.5));
