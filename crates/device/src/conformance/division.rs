@@ -32,8 +32,7 @@ pub(super) fn to_new_primes<D: HostRead>(dev: &D, c: &D::Poly, key: &GadgetKey<D
     }
 }
 
-/// With one prime p dropped and one prime g new, `m·p + round(t·p/g)` becomes `m·g + t` where g is below p, and where it is
-/// not, `m·p + e` becomes `m·g + round(e·g/p)`.
+/// With one prime p dropped and one prime g new, `m·p + e` becomes `m·g + round(e·g/p)`.
 fn is_rounded<D: HostRead>(dev: &D, like: &D::Poly, new: usize) {
     let (ring, from) = (&like.shape().ring, like.shape().basis);
     let dropped = from.iter().next_back().expect("a basis has a prime");
