@@ -149,6 +149,10 @@ impl Run {
         };
         // The likely cause, where only the plan knows it: values without a meaning are withheld.
         let mut report = report.inspect_err(|_| text::plan::warning(&plan.details).into_iter().for_each(note))?;
+        let resumed = journal.as_ref().and_then(Checkpoint::resumed);
+        if let Some(step) = resumed {
+            note(&format!("went on after step {step} of the checkpoint: seconds are of what was left"));
+        }
         if let Some((journal, dir)) = journal.zip(self.checkpoint.as_deref()) {
             journal.clear()?;
             forget_seed(dir)?;
@@ -157,7 +161,9 @@ impl Run {
         report.details.values_mut().for_each(without_nulls);
         let dpus = counted(dev, &mut report.details);
         output.report(&report, &(text::run::render(&report) + &dpus))?;
+        // A part of an evaluation says nothing on the prediction of the whole.
         if report.seconds_interval.is_some()
+            && resumed.is_none()
             && let Some(told) =
                 contradicted(dev, degrees::<S>(built.params()), [report.seconds, report.seconds_predicted])
         {

@@ -170,6 +170,38 @@ fn a_run_with_a_checkpoint_leaves_nothing() {
     assert_eq!(fs::read_dir(folder.path().join("state")).unwrap().count(), 0);
 }
 
+/// Seconds of what was left contradict no calibration.
+#[test]
+fn a_killed_run_goes_on_and_says_so() {
+    let folder = Folder::new("run-killed");
+    folder.write("tiny.toml", TINY);
+    let run = ["run", "logreg", "--preset", "tiny.toml", "--iterations", "2", "--degree", "3", "--checkpoint", "state"];
+    let is_step =
+        |entry: std::io::Result<fs::DirEntry>| entry.unwrap().file_name().to_string_lossy().starts_with("step-");
+    let steps = || fs::read_dir(folder.path().join("state")).is_ok_and(|mut entries| entries.any(is_step));
+    for _ in 0..20 {
+        let mut child = folder
+            .command(&run)
+            .stdout(std::process::Stdio::null())
+            .stderr(std::process::Stdio::null())
+            .spawn()
+            .unwrap();
+        while !steps() && child.try_wait().unwrap().is_none() {
+            sleep(Duration::from_micros(200));
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        if steps() {
+            let resumed = folder.command(&run).output().unwrap();
+            let text = String::from_utf8_lossy(&resumed.stderr);
+            assert!(resumed.status.success() && text.contains("went on after step"), "{text}");
+            assert!(!text.contains("predicted:"), "{text}");
+            return;
+        }
+    }
+    panic!("no run was killed in time");
+}
+
 #[test]
 fn what_does_not_belong_together_is_refused() {
     let folder = layer("strangers");
