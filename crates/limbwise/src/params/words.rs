@@ -56,6 +56,7 @@ pub(super) fn levels(literal: &ParamsLiteral, words: &Words, used: &mut Vec<u64>
     check_ranges(literal, words)?;
     let top = Bootstrapping::new(literal)?.map_or(literal.levels.len() - 1, |boot| boot.output_level());
     let sets = (0..=top).map(|level| set(literal, words, level)).collect::<Result<Vec<_>, _>>()?;
+    check_count(literal, words, &sets)?;
     let short = words.short.iter().map(|&bits| nearest(literal.log_n, size(bits), bits, used));
     let mut primes = Primes { literal, words, short: short.collect::<Result<_, _>>()?, long: Vec::new(), used };
     let mut scale = size(literal.log_scale);
@@ -87,6 +88,18 @@ fn check_ranges(literal: &ParamsLiteral, words: &Words) -> Result<(), ParamsErro
     let exact = literal.levels.iter().flatten().find(|choice| matches!(choice, PrimeChoice::Exact(_)));
     let got = exact.map(|&prime| u64::from(prime).to_string()).unwrap_or_default();
     range(exact.is_none(), "levels", got, "the bits of each level in a set with words".into())
+}
+
+/// A level may take many words of few bits, and each is a prime of the ring.
+fn check_count(literal: &ParamsLiteral, words: &Words, sets: &[Set]) -> Result<(), ParamsError> {
+    let above: usize = literal.levels[sets.len()..].iter().map(Vec::len).sum();
+    let most = sets.iter().map(|set| set.words).max().unwrap_or(0);
+    let all = most + words.short.len() + above + literal.special.len();
+    if all <= 128 {
+        return Ok(());
+    }
+    let wanted = "at most 128 primes in all, short ones and special ones included".into();
+    Err(ParamsError::Range { field: "words.bits", got: format!("{} bits and {all} primes", words.bits), wanted })
 }
 
 /// The fewest limbs that have the bits of a level and of all below.
@@ -260,6 +273,15 @@ mod tests {
         assert!(refused(&|l| l.words = words(62, &[30])).contains("words.bits = 62"));
         assert!(refused(&|l| l.words = words(50, &[30, 30, 40, 29])).contains("that a level has"));
         assert!(refused(&|l| l.levels[2] = vec![PrimeChoice::Exact(1 << 40 | 1)]).contains("the bits of each level"));
+        // Many words of few bits, and short primes beside as many levels as there can be.
+        let many = |l: &mut ParamsLiteral| {
+            (l.levels, l.words) = (vec![vec![PrimeChoice::Bits(60)]; 100], words(30, &[29]));
+        };
+        assert!(refused(&many).contains("209 primes: choose at most 128"), "{}", refused(&many));
+        let full = |l: &mut ParamsLiteral| {
+            (l.levels, l.words) = (vec![vec![PrimeChoice::Bits(50)]; 120], words(50, &[30; 6]));
+        };
+        assert!(refused(&full).contains("134 primes"), "{}", refused(&full));
         assert!(refused(&|l| l.log_scale = 51).contains("log_scale = 51"));
     }
 }

@@ -2,7 +2,7 @@
 
 use limbwise::{
     Complex64,
-    ckks::{Auto, Ciphertext, Encoder, Evaluator, Packing, Precision, decrypt, encrypt},
+    ckks::{Auto, Ciphertext, Encoder, Evaluator, Packing, Precision, decrypt, encrypt, encrypt_secret},
     params::{Insecure, Params, ParamsLiteral},
     rlwe::{KeyForm, KeyGenerator, KeyName, KeyPlan, KeySet, PublicKey, Requirements, SecretKey},
 };
@@ -76,6 +76,21 @@ impl Session {
 
     pub(crate) fn decrypt(&self, ciphertext: &Ciphertext<Dev>) -> Vec<Complex64> {
         decrypt(&self.dev, &self.encoder, &self.params, &self.secret, ciphertext).unwrap().concat()
+    }
+
+    /// The deviation of a ciphertext's errors from its shadow, over what is expected.
+    pub(crate) fn noise_ratio(&self, ciphertext: &Ciphertext<Dev>) -> f64 {
+        let wanted = ciphertext.shadow.as_ref().unwrap().values().concat();
+        let sum: f64 = self.decrypt(ciphertext).iter().zip(&wanted).map(|(a, b)| (a - b).norm_sqr()).sum();
+        (sum / (2 * wanted.len()) as f64).sqrt() / ciphertext.estimate.error()
+    }
+
+    /// A batch of 32768 values in all slots under the secret key, with its shadow.
+    pub(crate) fn with_shadow(&self, level: usize) -> Ciphertext<Dev> {
+        let batch: Vec<_> = (0..16).map(|i| unit(1024, &format!("a {i}"))).collect();
+        let packing = Packing { slots: 1024, level, scale: self.params.scale(level) };
+        let plain = self.encoder.encode(&self.dev, &batch, packing).unwrap().with_shadow(&batch);
+        encrypt_secret(&self.dev, &self.params, &self.secret, &plain).unwrap()
     }
 
     /// Decrypts and measures; fails if fewer than `bits` are right on average.

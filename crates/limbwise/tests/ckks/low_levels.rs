@@ -1,8 +1,8 @@
 //! Ciphertexts at low levels have keys of their own: one digit and few special primes.
 
-use crate::common::{Session, small, uniform, unit};
+use crate::common::{Session, small, uniform};
 use limbwise::{
-    ckks::{Diagonals, LinearPlan, LinearTransform, PlaintextForm, Strategy, encrypt_secret},
+    ckks::{Diagonals, LinearPlan, LinearTransform, PlaintextForm, Strategy},
     params::{Params, ParamsLiteral},
     rlwe::{KeyForm, KeyName, Requirements, key_bytes},
     wire::{KeyFile, KeyWriter, Origin, params::fingerprint},
@@ -85,15 +85,8 @@ fn map_of_one(x: &[limbwise::Complex64]) -> Vec<limbwise::Complex64> {
 fn their_noise_is_what_the_formula_says() {
     let params = Params::new(&literal()).unwrap();
     let s = Session::with_keys(params.clone(), &required(&params, &[1]));
-    let batch: Vec<_> = (0..16).map(|i| unit(1024, &format!("a {i}"))).collect();
     for level in [1, 2, 4] {
-        let packing = limbwise::ckks::Packing { slots: 1024, level, scale: s.params.scale(level) };
-        let plain = s.encoder.encode(&s.dev, &batch, packing).unwrap().with_shadow(&batch);
-        let own = encrypt_secret(&s.dev, &s.params, &s.secret, &plain).unwrap();
-        let turned = s.eval().rotate(&own, 1).unwrap();
-        let wanted = turned.shadow.as_ref().unwrap().values().concat();
-        let sum: f64 = s.decrypt(&turned).iter().zip(&wanted).map(|(a, b)| (a - b).norm_sqr()).sum();
-        let ratio = (sum / (2 * wanted.len()) as f64).sqrt() / turned.estimate.error();
+        let ratio = s.noise_ratio(&s.eval().rotate(&s.with_shadow(level), 1).unwrap());
         assert!((ratio - 1.0).abs() < 0.05, "level {level}: {ratio:.3} of what is expected");
     }
 }

@@ -130,15 +130,9 @@ fn maps_are_for_their_level() {
 #[test]
 fn the_noise_of_a_drop_is_what_the_formula_says() {
     let s = session(&[]);
-    let batch: Vec<_> = (0..16).map(|i| unit(1024, &format!("a {i}"))).collect();
-    let packing = Packing { slots: 1024, level: 7, scale: s.params.scale(7) };
-    let plain = s.encoder.encode(&s.dev, &batch, packing).unwrap().with_shadow(&batch);
-    let own = encrypt_secret(&s.dev, &s.params, &s.secret, &plain).unwrap();
+    let own = s.with_shadow(7);
     for level in [6, 5, 2, 0] {
-        let low = s.eval().drop_level(&own, level).unwrap();
-        let wanted = low.shadow.as_ref().unwrap().values().concat();
-        let sum: f64 = s.decrypt(&low).iter().zip(&wanted).map(|(a, b)| (a - b).norm_sqr()).sum();
-        let ratio = (sum / (2 * wanted.len()) as f64).sqrt() / low.estimate.error();
+        let ratio = s.noise_ratio(&s.eval().drop_level(&own, level).unwrap());
         assert!((ratio - 1.0).abs() < 0.05, "level {level}: {ratio:.3} of what is expected");
     }
 }
