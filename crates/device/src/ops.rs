@@ -271,8 +271,7 @@ pub fn together<P: Handle>(a: &P, b: &P) -> Shape {
 /// The shape of a join of limbs.
 #[must_use]
 pub fn joined<P: Handle>(parts: &[&P]) -> Shape {
-    let basis = parts.iter().fold(Basis::default(), |all, p| all | p.shape().basis);
-    parts[0].shape().with_basis(basis)
+    parts[0].shape().with_basis(parts.iter().map(|p| p.shape().basis).collect())
 }
 
 /// The shape of a concatenation of batches.

@@ -68,6 +68,13 @@ impl Basis {
     }
 }
 
+/// The union.
+impl FromIterator<Self> for Basis {
+    fn from_iter<T: IntoIterator<Item = Self>>(all: T) -> Self {
+        all.into_iter().fold(Self::default(), |union, basis| union | basis)
+    }
+}
+
 /// The primes not yet iterated over.
 #[derive(Clone)]
 struct Primes(u128);

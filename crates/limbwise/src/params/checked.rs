@@ -340,7 +340,7 @@ fn covering(ring: &Ring, special: Basis, bits: f64) -> Basis {
 /// The digits of a set.
 fn digits(literal: &ParamsLiteral, ring: &Ring, levels: &[Basis]) -> Vec<Basis> {
     if literal.words.is_some() {
-        let chain = levels.iter().fold(Basis::default(), |all, &level| all | level);
+        let chain: Basis = levels.iter().copied().collect();
         return words::digits(ring, levels, literal.dnum, ring.log_modulus(ring.full() - chain));
     }
     let total = levels.last().map_or(0, |level| level.len());
@@ -350,7 +350,7 @@ fn digits(literal: &ParamsLiteral, ring: &Ring, levels: &[Basis]) -> Vec<Basis> 
 
 fn check_low_level(literal: &ParamsLiteral, ring: &Ring, levels: &[Basis]) -> Result<(), ParamsError> {
     let Some(low) = literal.low_level else { return Ok(()) };
-    let chain = levels.iter().fold(Basis::default(), |all, &level| all | level);
+    let chain: Basis = levels.iter().copied().collect();
     let special = ring.log_modulus(ring.full() - chain);
     let fits = |&level: &usize| ring.log_modulus(levels[level]) + HIDES <= special;
     match (0..levels.len()).take_while(fits).last() {

@@ -182,7 +182,7 @@ impl Primes<'_> {
             }
             levels.push(basis);
         }
-        let all = levels.iter().fold(Basis::default(), |all, &level| all | level);
+        let all: Basis = levels.iter().copied().collect();
         if all != Basis::range(0, chain.len()) {
             let wanted = "short primes that a level has, each".into();
             return Err(ParamsError::Range { field: "words.short", got: format!("{:?}", words.short), wanted });
@@ -194,7 +194,7 @@ impl Primes<'_> {
 /// At most `dnum` digits of consecutive primes: as long as P hides, so that low levels have few; where those would be too
 /// many, such that the longest at any level is as short as can be.
 pub(super) fn digits(ring: &Ring, levels: &[Basis], dnum: usize, log_special: f64) -> Vec<Basis> {
-    let all = levels.iter().fold(Basis::default(), |all, &level| all | level).len();
+    let all = levels.iter().copied().collect::<Basis>().len();
     let length = |digit: Basis| levels.iter().map(|&level| ring.log_modulus(level & digit)).fold(0.0, f64::max);
     let longest: Vec<Vec<f64>> =
         (0..all).map(|from| (from + 1..=all).map(|to| length(Basis::range(from, to))).collect()).collect();

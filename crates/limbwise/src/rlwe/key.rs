@@ -160,7 +160,7 @@ pub fn rotation_of(g: GaloisElement, log_n: u32) -> Option<i64> {
 /// The primes of a gadget: its digits and its special primes.
 #[must_use]
 pub fn with_special(digits: &[Basis], special: Basis) -> Basis {
-    digits.iter().fold(special, |all, &digit| all | digit)
+    digits.iter().copied().chain([special]).collect()
 }
 
 /// Storage form of evaluation keys.
