@@ -11,14 +11,16 @@ use crate::{
 use limbwise::{
     params::{Bootstrapping, Params},
     rlwe::KeyForm,
-    scheme::{Bgv, Bridged, Scheme as _, Tfhe},
 };
-use limbwise_apps::{AnyPrepared, Prepared, on_scheme};
+use limbwise_apps::{
+    AnyPrepared, Prepared, on_scheme,
+    options::{named_params, usual_slots},
+};
 use limbwise_math::finite;
 use limbwise_runtime::{
     AnyDevice, Calibration, Plan,
     calibrate::{self, degrees},
-    frontier::{Budget, survey_prepared},
+    frontier::{Budget, Row, Survey, Way, frontier, survey_prepared},
     scheme::SchemePlan,
     sets::{Demand, Found, Judged, Ladder, Part, near, search},
 };
@@ -86,12 +88,22 @@ pub(crate) struct Choosing<'a> {
     key_read_gb_s: Option<Option<f64>>,
     /// Notes that were told: one a calibration is enough.
     told: BTreeSet<String>,
+    /// What the program has on its usual set.
+    usual: Usual,
+}
+
+#[derive(Default)]
+struct Usual {
+    /// The configurations that no other beats in both memory and time, the fastest first.
+    ways: Vec<Way>,
+    /// Slots that are bootstrapped at once.
+    slots: Option<usize>,
 }
 
 impl<'a> Choosing<'a> {
     pub(crate) fn new(workload: &'a Workload, dev: &'a AnyDevice, memory: &MemoryArgs) -> Self {
         let (memory, key_dir) = (memory.most, memory.key_dir());
-        Self { workload, dev, memory, key_dir, key_read_gb_s: None, told: BTreeSet::new() }
+        Self { workload, dev, memory, key_dir, key_read_gb_s: None, told: BTreeSet::new(), usual: Usual::default() }
     }
 
     /// The set with the fewest seconds that meets the demand, and everything that was judged.
@@ -107,11 +119,11 @@ impl<'a> Choosing<'a> {
             return Err(Mistake(choice::strange(part, self.workload.name(), scheme)).into());
         }
         let (judged, plan) = self.usual()?;
-        let demand = no_worse(demand, scheme, &judged);
+        let demand = no_worse(demand, &plan, &judged);
         let ladders = self.ladders(&demand, &plan)?;
         let demand = demand.with(Part::Memory, self.memory.map(|bytes| bytes as f64));
-        let found = search(ladders, &demand, |name| {
-            let judged = self.judged(name)?;
+        let found = search(ladders, &demand, |name, best| {
+            let judged = self.judged(name, |fastest| demand.may_beat(fastest, best))?;
             if let Ok(judged) = &judged {
                 note(&choice::line(judged));
             }
@@ -127,7 +139,14 @@ impl<'a> Choosing<'a> {
     fn usual(&mut self) -> anyhow::Result<(Judged, Plan)> {
         on_scheme!(AnyPrepared, self.workload.prepare(None).map_err(refused)?, built => {
             let calibration = self.calibration(&built)?;
-            Ok(least_plan(built, &calibration, None)?)
+            let mut built = built;
+            let (rows, judged, plan) = least_plan(&mut built, &calibration, None)?;
+            let slots = match &plan.scheme {
+                SchemePlan::Ckks(slots) => slots.bootstrapping.map(|bootstrapping| bootstrapping.plan.slots),
+                _ => None,
+            };
+            self.usual = Usual { ways: frontier(&rows).iter().map(|row| row.way).collect(), slots };
+            Ok((judged, plan))
         })
     }
 
@@ -142,7 +161,7 @@ impl<'a> Choosing<'a> {
         // Some programs leave levels unused and do not say so: as few as it takes.
         let mut levels = slots.levels.used.max(1);
         while let Some(fewer) = near::with_levels(&usual.head.preset, levels - 1) {
-            match self.judged(&fewer)? {
+            match self.judged(&fewer, |_| false)? {
                 Ok(_) => levels -= 1,
                 Err(_) => break,
             }
@@ -153,7 +172,16 @@ impl<'a> Choosing<'a> {
     }
 
     /// What the program's plan says of a set, or why it does not take it.
-    fn judged(&mut self, name: &str) -> anyhow::Result<Result<Judged, String>> {
+    ///
+    /// The set is planned in the configuration that was the fastest on the usual set, and in the others of that set's
+    /// frontier only where `others` finds the first worth it. A set that bootstraps fewer slots at once is not planned: it
+    /// would take every value in parts, or stand for a smaller program.
+    fn judged(&mut self, name: &str, others: impl Fn(&Judged) -> bool) -> anyhow::Result<Result<Judged, String>> {
+        if let (Some(slots), Ok(params)) = (self.usual.slots, named_params(name))
+            && usual_slots(name, &params) < slots
+        {
+            return Ok(Err(choice::fewer_slots(usual_slots(name, &params), slots)));
+        }
         let mut workload = self.workload.clone();
         *workload.preset() = Some(name.to_owned());
         let prepared = match workload.prepare(self.memory) {
@@ -162,8 +190,27 @@ impl<'a> Choosing<'a> {
         };
         on_scheme!(AnyPrepared, prepared, built => {
             let calibration = self.calibration(&built)?;
-            Ok(least_plan(built, &calibration, self.memory).map(|(judged, _)| judged).map_err(|e| e.to_string()))
+            let planned = self.within_frontier(built, &calibration, others);
+            Ok(planned.map_err(|why| why.to_string()))
         })
+    }
+
+    fn within_frontier<S: Whole>(
+        &self,
+        mut built: Prepared<S>,
+        calibration: &Calibration,
+        others: impl Fn(&Judged) -> bool,
+    ) -> limbwise_runtime::Result<Judged> {
+        let known: Vec<Way> = self.usual.ways.iter().copied().filter(|way| built.ways.contains(way)).collect();
+        if let [fastest, _, ..] = known[..] {
+            built.ways = vec![fastest];
+            let (_, judged, _) = least_plan(&mut built, calibration, None)?;
+            if !others(&judged) {
+                return Ok(judged);
+            }
+            built.ways = known;
+        }
+        least_plan(&mut built, calibration, self.memory).map(|(_, judged, _)| judged)
     }
 
     fn calibration<S: Whole>(&mut self, built: &Prepared<S>) -> anyhow::Result<Calibration> {
@@ -186,37 +233,42 @@ impl<'a> Choosing<'a> {
 
 /// The demand, and results that are no worse than on the usual set where it says nothing of them: without a demand the
 /// fastest set is one whose results are worth nothing.
-fn no_worse(demand: Demand, scheme: &str, usual: &Judged) -> Demand {
-    let part = match scheme {
-        Tfhe::NAME | Bridged::NAME => Part::Log2Failure,
-        Bgv::NAME => Part::BudgetBits,
-        _ => Part::Bits,
+fn no_worse(demand: Demand, usual: &Plan, judged: &Judged) -> Demand {
+    let of_scheme = match &usual.scheme {
+        SchemePlan::Tfhe(_) | SchemePlan::Bridged(_) => Part::Log2Failure,
+        SchemePlan::Bgv(_) => Part::BudgetBits,
+        SchemePlan::Ckks(_) => Part::Bits,
     };
-    match (demand.of(part), usual.number(part)) {
-        (None, Some(number)) => {
-            note(&choice::no_worse(part, number, &usual.preset));
-            demand.with(part, Some(number))
+    let levels = usual.levels_won().map(|_| Part::LevelsLeft);
+    [Some(of_scheme), levels].into_iter().flatten().fold(demand, |demand, part| {
+        match (demand.of(part), judged.number(part)) {
+            (None, Some(number)) => {
+                note(&choice::no_worse(part, number, &judged.preset));
+                demand.with(part, Some(number))
+            }
+            _ => demand,
         }
-        _ => demand,
-    }
+    })
 }
 
-/// The plan of the fastest configuration within the memory or, if none is, of the smallest.
+/// All configurations, and the plan of the fastest within the memory or, if none is, of the smallest.
 fn least_plan<S: Whole>(
-    mut built: Prepared<S>,
+    built: &mut Prepared<S>,
     calibration: &Calibration,
     memory: Option<u64>,
-) -> limbwise_runtime::Result<(Judged, Plan)> {
+) -> limbwise_runtime::Result<(Vec<Row>, Judged, Plan)> {
     let begins = |params: &Params| params.bootstrapping().map_or(0, Bootstrapping::input_level);
     let reserved = S::rlwe(built.params()).map_or(0, begins);
-    let judged = |plan: Plan| (Judged::of(&plan, reserved), plan);
     let budget = Budget::of(memory, &built.ways);
-    let survey = survey_prepared(&built, calibration, budget)?;
-    if let Some((_, _, plan)) = survey.chosen {
-        return Ok(judged(plan));
-    }
-    let smallest = survey.rows.iter().min_by_key(|row| row.peak_bytes);
-    built.ways = smallest.map(|row| vec![row.way]).unwrap_or_default();
-    let alone = survey_prepared(&built, calibration, Budget::Free(u64::MAX))?;
-    Ok(judged(alone.chosen.expect("a program can be run in some way").2))
+    let Survey { rows, chosen } = survey_prepared(built, calibration, budget)?;
+    let plan = match chosen {
+        Some((_, _, plan)) => plan,
+        None => {
+            let smallest = rows.iter().min_by_key(|row| row.peak_bytes);
+            built.ways = smallest.map(|row| vec![row.way]).unwrap_or_default();
+            let alone = survey_prepared(built, calibration, Budget::Free(u64::MAX))?;
+            alone.chosen.expect("a program can be run in some way").2
+        }
+    };
+    Ok((rows, Judged::of(&plan, reserved), plan))
 }

@@ -74,6 +74,18 @@ pub struct Plan {
     pub details: Details,
 }
 
+impl Plan {
+    /// Levels that bootstrapping wins, of a program whose result they are.
+    pub fn levels_won(&self) -> Option<u64> {
+        levels_won(&self.details)
+    }
+}
+
+/// Levels that bootstrapping wins, as a program's details have them.
+pub(crate) fn levels_won(details: &Details) -> Option<u64> {
+    details.get("levels_won").and_then(serde_json::Value::as_u64)
+}
+
 /// How keys on disk are read during an evaluation.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct KeyReads {

@@ -41,6 +41,11 @@ pub(crate) fn no_worse(part: Part, value: f64, preset: &str) -> String {
     format!("without {}: no worse than with {preset}, {}", option(part), number(part, value))
 }
 
+/// A set whose bootstrapping takes fewer slots than the program's does on its usual set.
+pub(crate) fn fewer_slots(most: usize, slots: usize) -> String {
+    format!("it bootstraps {most} slots at once, and the program {slots}")
+}
+
 /// A part that programs of this scheme do not have.
 pub(crate) fn strange(part: Part, workload: &str, scheme: &str) -> String {
     let instead = match scheme {

@@ -87,6 +87,16 @@ impl Demand {
         self.missed(judged).is_empty()
     }
 
+    /// Whether another configuration of a set may be better than the best so far, by its fastest one: not where that one
+    /// is slower, or misses what no configuration changes.
+    pub fn may_beat(&self, fastest: &Judged, best: Option<&Judged>) -> bool {
+        let missed = self.missed(fastest);
+        match best.filter(|best| self.is_met(best)) {
+            None => true,
+            Some(best) => fastest.seconds <= best.seconds && missed.iter().all(|&part| part == Part::Memory),
+        }
+    }
+
     /// All that is missed, as a sum of shares.
     fn shortfall(&self, judged: &Judged) -> f64 {
         self.0.keys().map(|&part| self.miss(part, judged)).sum()
@@ -206,20 +216,21 @@ impl Found {
 const MOST: usize = 300;
 
 /// Judges the first set of each ladder that the program takes. Then walks from the best of all: along each field as long as
-/// that makes it better, until no step of any field does.
+/// that makes it better, until no step of any field does. `judge` is told of the best so far, so that it need not judge
+/// what is worse in all its configurations.
 ///
 /// # Errors
 /// What `judge` fails with. A set that the program does not take is no failure: `Err` inside of `Ok`, with the reason.
 pub fn search<E>(
     ladders: Vec<Ladder>,
     demand: &Demand,
-    mut judge: impl FnMut(&str) -> Result<Result<Judged, String>, E>,
+    mut judge: impl FnMut(&str, Option<&Judged>) -> Result<Result<Judged, String>, E>,
 ) -> Result<Found, E> {
     let mut found = Found::default();
     let mut known = BTreeSet::new();
     let mut take = |name: String, found: &mut Found| -> Result<bool, E> {
         if known.len() < MOST && known.insert(name.clone()) {
-            match judge(&name)? {
+            match judge(&name, found.best(demand))? {
                 Ok(judged) => found.judged.push(judged),
                 Err(why) => found.refused.push((name.clone(), why)),
             }
@@ -273,8 +284,13 @@ mod tests {
     }
 
     fn searched(demand: &Demand) -> Found {
+        searched_with(demand, |_| ())
+    }
+
+    fn searched_with(demand: &Demand, mut so_far: impl FnMut(Option<&Judged>)) -> Found {
         let ladders = ["n13-l3-s40", "boot", "boot-fast", "boot-precise"].map(|name| vec![name.to_owned()]);
-        let judge = |name: &str| {
+        let judge = |name: &str, best: Option<&Judged>| {
+            so_far(best);
             let judged = if name.starts_with("boot") { Ok(toy(name)) } else { Err("no bootstrapping".to_owned()) };
             Ok::<_, Infallible>(judged)
         };
@@ -295,6 +311,25 @@ mod tests {
         assert_eq!(found.refused, [("n13-l3-s40".to_owned(), "no bootstrapping".to_owned())]);
         let names: BTreeSet<&str> = found.judged.iter().map(|judged| judged.preset.as_str()).collect();
         assert_eq!(names.len(), found.judged.len(), "no set is judged twice");
+    }
+
+    #[test]
+    fn what_is_worse_in_its_fastest_configuration_is_not_judged_in_others() {
+        let demand = Demand::default().with(Part::Bits, Some(20.0)).with(Part::Memory, Some(5.5e9));
+        let best = searched(&demand).best(&demand).unwrap().clone();
+        let worth = |change: fn(&mut Judged)| {
+            let mut fastest = best.clone();
+            change(&mut fastest);
+            demand.may_beat(&fastest, Some(&best))
+        };
+        assert!(worth(|_| ()) && worth(|fastest| fastest.peak_memory_bytes *= 10), "memory is what the others save");
+        assert!(!worth(|fastest| fastest.seconds *= 1.01) && !worth(|fastest| fastest.precision_bits = Some(19.0)));
+        let (slower, short) =
+            (Judged { seconds: 1e6, ..best.clone() }, Judged { precision_bits: None, ..best.clone() });
+        assert!(demand.may_beat(&slower, None) && demand.may_beat(&slower, Some(&short)), "where nothing is met yet");
+        let mut seconds = Vec::new();
+        searched_with(&demand, |best| seconds.extend(best.filter(|best| demand.is_met(best)).map(|best| best.seconds)));
+        assert!(seconds.len() > 3 && seconds.is_sorted_by(|a, b| a >= b), "the best so far: {seconds:?}");
     }
 
     #[test]

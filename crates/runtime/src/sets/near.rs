@@ -11,7 +11,7 @@ use limbwise::{
     scheme::{Bgv, Bridged, Scheme as _, Tfhe},
     tfhe,
 };
-use limbwise_apps::options::literal_of;
+use limbwise_apps::options::{literal_of, usual_slots};
 
 /// The sets to begin with for a program of CKKS that bootstraps: every preset that does.
 pub fn bootstrapping() -> Vec<Ladder> {
@@ -93,13 +93,28 @@ pub fn steps() -> impl Iterator<Item = Step> {
     fields.flat_map(|(field, by)| [-by, by].map(|by| Step { field, by }))
 }
 
+/// log₂ of the most diagonals that a map of bootstrapping may have to be tried. One of 2^14 slots in a single map has 2^14:
+/// its encoded diagonals take tens of gigabytes, its plan half a minute.
+const LOG_DIAGONALS: usize = 10;
+
+/// Whether no map of a bootstrapping has more diagonals than are tried.
+fn is_divided(name: &str, params: &Params) -> bool {
+    let log_slots = usual_slots(name, params).ilog2() as usize;
+    let of_map = |field| params.literal().value(ChangeableField::named(field)?);
+    ["coeff-to-slot", "slot-to-coeff"]
+        .into_iter()
+        .filter_map(of_map)
+        .all(|maps| log_slots.div_ceil(maps.max(1)) <= LOG_DIAGONALS)
+}
+
 /// The set after a step, if it is secure; `None` too for sets of other schemes, which have no fields by name.
 pub fn after(name: &str, Step { field, by }: Step) -> Option<String> {
     let value = literal_of(name).ok()?.value(field)?.checked_add_signed(by)?;
     let name = with(name, field, value);
     // Read from its name, which is what the program will be given.
     let set = literal_of(&name).ok()?;
-    (fits(&set) && Params::new(&set).is_ok()).then_some(name)
+    let checked = |set| Params::new(set).is_ok_and(|params| is_divided(&name, &params));
+    (fits(&set) && checked(&set)).then_some(name)
 }
 
 /// The name of a set with one field changed. Fields stand in the order of [`CHANGEABLE`], so that a set has one name however
@@ -147,6 +162,19 @@ mod tests {
             }
         }
         assert!(["2-2-p128", "nowhere.toml"].iter().all(|name| steps().all(|step| after(name, step).is_none())));
+    }
+
+    #[test]
+    fn maps_of_thousands_of_diagonals_are_not_tried() {
+        let one = |maps| Step { field: ChangeableField::named(maps).unwrap(), by: -1 };
+        for (start, maps, tried) in [
+            ("boot:slot-to-coeff=3", "slot-to-coeff", true),
+            ("boot:slot-to-coeff=2", "slot-to-coeff", false),
+            ("boot:coeff-to-slot=2", "coeff-to-slot", false),
+            ("boot-s4:coeff-to-slot=2", "coeff-to-slot", true),
+        ] {
+            assert_eq!(after(start, one(maps)).is_some(), tried, "{start}");
+        }
     }
 
     #[test]

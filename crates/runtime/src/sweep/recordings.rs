@@ -3,6 +3,7 @@
 use crate::{
     error::Result,
     host::Needed,
+    plan::levels_won,
     record::record,
     scheme::{Forecast, Piped, SchemePlan},
 };
@@ -37,7 +38,7 @@ impl Recorded {
     /// Records a program with its keys kept in a form.
     pub fn of<S: Piped>(program: &impl Program<Scheme = S>, form: KeyForm) -> Result<Self> {
         let (params, recording) = (program.params(), record(program, form, &limbwise_cpu::footprint())?);
-        let levels_won = program.details().get("levels_won").and_then(serde_json::Value::as_u64);
+        let levels_won = levels_won(&program.details());
         let bootstrapping = match S::planned(program, &recording) {
             SchemePlan::Ckks(slots) => slots.bootstrapping.map(|boot| boot.plan.slots as u64),
             _ => None,
