@@ -12,7 +12,7 @@ use crate::{
 };
 use limbwise_device::{Domain, Gadget, LweFill, LweHandle, LweShape, Role, Rounding, ops::extracted};
 use limbwise_math::gadget::{mod_switch, mod_switch_centered};
-use std::{borrow::Cow, sync::Arc};
+use std::{borrow::Cow, ops::Range, sync::Arc};
 
 /// A batch of LWE ciphertexts.
 #[derive(Clone)]
@@ -90,14 +90,6 @@ fn mul_mod(q: u64, x: u64, y: u64) -> u64 {
 /// The representative of x in (−q/2, q/2].
 fn centered(q: u64, x: u64) -> i64 {
     if x > q / 2 { x.cast_signed() - q.cast_signed() } else { x.cast_signed() }
-}
-
-/// Ciphertexts modulo a power of two, one after another.
-struct Rows<'a, W> {
-    all: &'a [W],
-    /// Words of one ciphertext, mask and body.
-    words: usize,
-    modulus: u64,
 }
 
 /// New ciphertexts, each entry's words written by the task.
@@ -191,71 +183,83 @@ pub(crate) fn decompose(dev: &Cpu, a: &CpuLwe, gadget: Gadget) -> CpuLwe {
 /// `(0, b) + Σ a_i·row_i`, some columns for all entries at a time. Modulo a power of two words wrap round; otherwise sums
 /// are kept whole: a term has 32 + 62 bits at most, which leaves room for 2^32 of them.
 pub(crate) fn product(dev: &Cpu, a: &CpuLwe, rows: &CpuLwe) -> CpuLwe {
-    let (q, words, batch) = (a.shape.modulus, rows.shape.words(), a.shape.batch);
-    let factors: Vec<Vec<i64>> =
-        (0..batch).map(|e| a.entry(e)[..a.shape.dimension].iter().map(|&x| centered(q, x)).collect()).collect();
-    let share = words.div_ceil(dev.threads()).next_multiple_of(16);
-    let columns = (SUMS / batch).clamp(LEAST_COLUMNS, SUMS).min(share);
+    let low = |x: u64| u32::try_from(x & u64::from(u32::MAX)).expect("32 bits");
+    match &rows.words {
+        Words::Half(all) => {
+            let factors = factors(a, low);
+            tiled(dev, a, rows.shape, |columns| wrapping_tile(dev, (all, rows.shape), columns, &factors))
+        }
+        Words::Whole(all) if rows.shape.modulus.is_power_of_two() => {
+            let factors = factors(a, |x| x);
+            tiled(dev, a, rows.shape, |columns| wrapping_tile(dev, (all, rows.shape), columns, &factors))
+        }
+        Words::Whole(all) => {
+            let factors = factors(a, |x| centered(a.shape.modulus, x));
+            tiled(dev, a, rows.shape, |columns| whole_tile((all, rows.shape), columns, &factors))
+        }
+    }
+}
+
+/// What the rows are multiplied by, entry by entry.
+fn factors<F>(a: &CpuLwe, factor: impl Fn(u64) -> F) -> Vec<Vec<F>> {
+    let of = |entry| a.entry(entry)[..a.shape.dimension].iter().map(|&x| factor(x)).collect();
+    (0..a.shape.batch).map(of).collect()
+}
+
+/// A product from tiles of its columns: of all entries, one after another. Each adds its body.
+fn tiled(dev: &Cpu, a: &CpuLwe, rows: LweShape, tile: impl Fn(Range<usize>) -> Vec<u64> + Sync + Send) -> CpuLwe {
+    let (words, batch) = (rows.words(), a.shape.batch);
+    let share = words.div_ceil(dev.threads());
+    let most = (SUMS / batch).clamp(LEAST_COLUMNS, SUMS);
+    // Tiles of one width, so that no thread waits for another's; whole lines of 16 short words.
+    let columns = share.div_ceil(share.div_ceil(most)).next_multiple_of(16);
     let starts: Vec<usize> = (0..words).step_by(columns).collect();
     let mut tiles: Vec<Vec<u64>> = vec![Vec::new(); starts.len()];
     let items: Vec<(usize, &mut Vec<u64>)> = starts.iter().copied().zip(&mut tiles).collect();
-    dev.each(a.shape.dimension * words, items, |_, (start, tile)| {
-        let columns = start..(start + columns).min(words);
-        *tile = match &rows.words {
-            Words::Half(all) => wrapping_tile(dev, Rows { all, words, modulus: q }, columns, &factors, |f| {
-                u32::try_from(f.cast_unsigned() & u64::from(u32::MAX)).expect("32 bits")
-            }),
-            Words::Whole(all) if q.is_power_of_two() => {
-                wrapping_tile(dev, Rows { all, words, modulus: q }, columns, &factors, i64::cast_unsigned)
-            }
-            Words::Whole(_) => whole_tile(q, &factors, rows, columns),
-        };
-    });
-    fresh(dev, rows.shape.with_batch(batch), |e, out| {
+    dev.each(a.shape.dimension * words, items, |_, (start, out)| *out = tile(start..(start + columns).min(words)));
+    fresh(dev, rows.with_batch(batch), |e, out| {
         for (&start, tile) in starts.iter().zip(&tiles) {
             let width = tile.len() / batch;
             out[start..start + width].copy_from_slice(&tile[e * width..][..width]);
         }
         let body = out.last_mut().expect("a ciphertext has a body");
-        *body = add_mod(q, *body, a.entry(e)[a.shape.dimension]);
+        *body = add_mod(rows.modulus, *body, a.entry(e)[a.shape.dimension]);
     })
 }
 
 /// Columns of the sums of all entries, modulo a power of two that fits a word.
 fn wrapping_tile<W: Wrapping + Default + Into<u64>>(
     dev: &Cpu,
-    rows: Rows<'_, W>,
-    columns: std::ops::Range<usize>,
-    factors: &[Vec<i64>],
-    word: impl Fn(i64) -> W,
+    (all, shape): (&[W], LweShape),
+    columns: Range<usize>,
+    factors: &[Vec<W>],
 ) -> Vec<u64> {
     let width = columns.len();
     let mut sums = vec![W::default(); factors.len() * width];
-    let Rows { all, words, modulus } = rows;
-    let all = all.chunks_exact(words).map(|row| &row[columns.clone()]).collect::<Vec<&[W]>>();
-    for (first, rows) in (0..).step_by(ROWS).zip(all.chunks(ROWS)) {
+    let mut group: Vec<&[W]> = Vec::with_capacity(ROWS);
+    for (first, rows) in (0..).step_by(ROWS).zip(all.chunks(ROWS * shape.words())) {
+        group.clear();
+        group.extend(rows.chunks_exact(shape.words()).map(|row| &row[columns.clone()]));
         for (sums, factors) in sums.chunks_exact_mut(width).zip(factors) {
-            let mut own = [W::default(); ROWS];
-            own.iter_mut().zip(&factors[first..]).for_each(|(own, &f)| *own = word(f));
-            let own = &own[..rows.len()];
+            let factors = &factors[first..][..group.len()];
             match dev.isa() {
                 Isa::Ifma => ifma::wrapping_sums(
                     ifma::Token::detect().expect("checked when the device was opened"),
                     sums,
-                    own,
-                    rows,
+                    factors,
+                    &group,
                 ),
                 Isa::Avx2 => avx2::wrapping_sums(
                     avx2::Token::detect().expect("checked when the device was opened"),
                     sums,
-                    own,
-                    rows,
+                    factors,
+                    &group,
                 ),
-                Isa::Scalar => wrapping_sums(sums, own, rows),
+                Isa::Scalar => wrapping_sums(sums, factors, &group),
             }
         }
     }
-    sums.into_iter().map(|x| x.into() & (modulus - 1)).collect()
+    sums.into_iter().map(|x| x.into() & (shape.modulus - 1)).collect()
 }
 
 pub(crate) fn sample_extract(dev: &Cpu, glwe: &[&CpuPoly], at: &[usize]) -> CpuLwe {
@@ -296,13 +300,13 @@ pub(crate) fn embed(dev: &Cpu, a: &CpuLwe, shape: limbwise_device::Shape, part: 
 }
 
 /// Columns of the sums of all entries, with sums in 128 bits.
-fn whole_tile(q: u64, factors: &[Vec<i64>], rows: &CpuLwe, columns: std::ops::Range<usize>) -> Vec<u64> {
+fn whole_tile((all, shape): (&[u64], LweShape), columns: Range<usize>, factors: &[Vec<i64>]) -> Vec<u64> {
     let mut sums = vec![0i128; factors.len() * columns.len()];
-    for (i, row) in rows.all().chunks_exact(rows.shape.words()).enumerate() {
+    for (i, row) in all.chunks_exact(shape.words()).enumerate() {
         for (sums, factors) in sums.chunks_exact_mut(columns.len()).zip(factors) {
             let factor = i128::from(factors[i]);
             sums.iter_mut().zip(&row[columns.clone()]).for_each(|(sum, &x)| *sum += factor * i128::from(x));
         }
     }
-    sums.into_iter().map(|sum| u64::try_from(sum.rem_euclid(q.into())).expect("below q")).collect()
+    sums.into_iter().map(|sum| u64::try_from(sum.rem_euclid(shape.modulus.into())).expect("below q")).collect()
 }

@@ -55,21 +55,23 @@ pub(crate) trait Wrapping: Copy + Send + Sync + 'static {
 }
 
 impl Wrapping for u64 {
-    #[inline]
+    #[inline(always)]
     fn plus_product(self, a: Self, b: Self) -> Self {
         self.wrapping_add(a.wrapping_mul(b))
     }
 }
 
 impl Wrapping for u32 {
-    #[inline]
+    #[inline(always)]
     fn plus_product(self, a: Self, b: Self) -> Self {
         self.wrapping_add(a.wrapping_mul(b))
     }
 }
 
 /// `sums[j] += Σ_i factors[i]·rows[i][j]` modulo 2^32 or 2^64, all rows as long as the sums.
-#[inline]
+///
+/// Always inlined: a copy of its own would have the instructions of every x86-64, whichever set its caller enables.
+#[inline(always)]
 pub(crate) fn wrapping_sums<W: Wrapping>(sums: &mut [W], factors: &[W], rows: &[&[W]]) {
     let mut groups = factors.chunks_exact(8).zip(rows.chunks_exact(8));
     for (f, r) in groups.by_ref() {
