@@ -24,8 +24,18 @@ use std::sync::Arc;
 /// fewer stay in the cache.
 pub(crate) const TOGETHER: usize = 3;
 
-/// Limbs of its result that all threads of a key switch make together.
-pub(crate) const SHARED: usize = 5;
+/// Rows of raised digits that all threads of a key switch make together, about: 13 MB at N = 2^16, which a last cache holds
+/// beside what else goes through it.
+const SHARED_ROWS: usize = 25;
+
+/// Limbs of its result that all threads of a key switch make together, at least.
+const LEAST_SHARED: usize = 5;
+
+/// Limbs of its result that all threads of a key switch with so many digits make together. The more, the more limbs a
+/// thread converts at a time, and the less often it reads the digit and waits for the others.
+pub(crate) fn shared(digits: usize) -> usize {
+    (SHARED_ROWS / digits.max(1)).max(LEAST_SHARED)
+}
 
 /// Limbs that sums of rotations raise together: what is left of the rows of a key switch is for the rotations.
 pub(crate) const RAISED: usize = TOGETHER - 1;
@@ -69,7 +79,7 @@ impl Footprint for Fused {
     }
 
     fn scratch_rows(&self, threads: usize, digits: usize) -> usize {
-        SHARED.max(threads * TOGETHER) * digits
+        shared(digits).max(threads * TOGETHER) * digits
     }
 
     fn table_bytes(&self, ring: &Ring) -> u64 {

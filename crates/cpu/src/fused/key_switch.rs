@@ -21,7 +21,7 @@
 use super::prepare::{Block, Extension, Prepared, Raising, equal_parts};
 use crate::{
     device::{Cpu, CpuPoly, HEAVY, new_lines},
-    footprint::SHARED,
+    footprint::shared,
     kernels::{
         LimbKernels,
         limb::Ahead,
@@ -82,14 +82,14 @@ struct Group<'a> {
 }
 
 impl<'a> Group<'a> {
-    /// Limbs in groups of at most [`SHARED`], as equal as can be.
-    fn of(primes: &[usize], out: Vec<Halves<'a>>) -> Vec<Self> {
+    /// Limbs in groups of at most so many, as equal as can be.
+    fn of(primes: &[usize], out: Vec<Halves<'a>>, most: usize) -> Vec<Self> {
         let limbs: Vec<_> = primes.iter().copied().zip(out).collect();
         let group = |limbs: Vec<(usize, Halves<'a>)>| {
             let (primes, out) = limbs.into_iter().unzip();
             Self { primes, out }
         };
-        equal_parts(limbs, primes.len().div_ceil(SHARED)).into_iter().map(group).collect()
+        equal_parts(limbs, primes.len().div_ceil(most)).into_iter().map(group).collect()
     }
 }
 
@@ -213,7 +213,7 @@ impl Switch<'_> {
         let dropped: Vec<usize> = division.dropped.iter().collect();
         let length = layout::lines(self.c.shape.ring.log_n());
         let mut sums = [0, 1].map(|_| dropped.iter().map(|_| self.dev.pool.take(length)).collect::<Vec<Row>>());
-        self.sums(entry, &digits, None, Group::of(&dropped, halves(sums.each_mut().map(|rows| &mut rows[..]))));
+        self.sums(entry, &digits, None, &dropped, halves(sums.each_mut().map(|rows| &mut rows[..])));
         let rows = dropped.iter().cycle().zip(sums.iter_mut().flatten()).collect();
         self.dev.each(HEAVY * 2 * n * dropped.len(), rows, |_, (&prime, row)| tables.prime(prime).intt(new_lines(row)));
         let remainders = sums.into_iter().map(|rows| (&*down.converter, rows)).collect();
@@ -223,7 +223,7 @@ impl Switch<'_> {
             down.to.iter().zip(out).partition(|(prime, _)| division.new.contains(*prime));
         self.remainders(down, &remainders, new);
         let (primes, out): (Vec<usize>, Vec<Halves<'_>>) = kept.into_iter().unzip();
-        self.sums(entry, &digits, Some(&Divided { ending, remainders }), Group::of(&primes, out));
+        self.sums(entry, &digits, Some(&Divided { ending, remainders }), &primes, out);
     }
 
     /// The limbs of the result that the sums lack.
@@ -244,16 +244,25 @@ impl Switch<'_> {
     fn undivided(&self, entry: usize, out: Vec<Halves<'_>>) {
         let digits = self.dev.digits(self.tables, self.c, entry, &self.key.digits, &self.raising.up);
         let primes: Vec<usize> = (self.c.shape.basis | self.key.special).iter().collect();
-        self.sums(entry, &digits, None, Group::of(&primes, out));
+        self.sums(entry, &digits, None, &primes, out);
     }
 
     /// Limbs of the product with the key plus `onto`, divided or not, a few limbs at a time.
-    fn sums(&self, entry: usize, digits: &[Prepared], divided: Option<&Divided<'_>>, all: Vec<Group<'_>>) {
+    fn sums(
+        &self,
+        entry: usize,
+        digits: &[Prepared],
+        divided: Option<&Divided<'_>>,
+        primes: &[usize],
+        out: Vec<Halves<'_>>,
+    ) {
         let length = layout::lines(self.c.shape.ring.log_n());
-        let mut scratch: Vec<Row> = (0..SHARED * digits.len()).map(|_| self.dev.scratch.take(length)).collect();
-        for mut group in all {
-            self.begin(digits, divided, &mut scratch, &mut group);
-            self.end(entry, divided, &mut scratch, group);
+        let groups = Group::of(primes, out, shared(digits.len()));
+        let most = groups.iter().map(|group| group.primes.len()).max().unwrap_or(0);
+        let mut scratch: Vec<Row> = (0..most * digits.len()).map(|_| self.dev.scratch.take(length)).collect();
+        for mut group in groups {
+            self.begin(digits, divided, (&mut scratch, most), &mut group);
+            self.end(entry, divided, (&mut scratch, most), group);
         }
     }
 
@@ -262,12 +271,12 @@ impl Switch<'_> {
         &'a self,
         digits: &'a [Prepared],
         divided: Option<&'a Divided<'_>>,
-        scratch: &'a mut [Row],
+        (scratch, width): (&'a mut [Row], usize),
         group: &'a mut Group<'_>,
     ) {
         let mut items: Vec<Begun<'a>> = Vec::new();
         let primes = &group.primes;
-        let rows = scratch.chunks_exact_mut(SHARED).zip(digits).zip(&self.raising.up);
+        let rows = scratch.chunks_exact_mut(width).zip(digits).zip(&self.raising.up);
         items.extend(rows.map(|((rows, digit), up)| (digit, up, limbs(primes, rows.iter_mut().map(new_lines)))));
         if let Some(Divided { ending: Ending { down, .. }, remainders }) = divided {
             let [b, a] = remainders;
@@ -276,22 +285,39 @@ impl Switch<'_> {
             items.push((b, down, limbs(primes, first.into_iter())));
             items.push((a, down, limbs(primes, second.into_iter())));
         }
-        // Two tasks a thread; limbs that are raised together read their digit once.
-        let parts = (2 * self.dev.threads()).div_ceil(items.len()).min(primes.len());
-        let part = |(prepared, extension, limbs): Begun<'a>| {
-            equal_parts(limbs, parts).into_iter().map(move |limbs| (prepared, extension, limbs))
-        };
-        let items: Vec<Begun<'a>> = items.into_iter().flat_map(part).collect();
+        // A digit's own limbs are not converted.
+        items.iter_mut().for_each(|(_, extension, limbs)| limbs.retain(|&(prime, _)| extension.to.contains(prime)));
+        items.retain(|(.., limbs)| !limbs.is_empty());
+        let items = self.divided_among_threads(items);
         let work = HEAVY * self.c.shape.ring.n() * primes.len() * digits.len();
         self.dev.each(work, items, |_, (prepared, extension, limbs)| {
             prepared.begin(extension, self.tables, limbs.into_iter());
         });
     }
 
+    /// Tasks of about the same number, of which each converts as many limbs at a time as it can: they read their digit
+    /// once. The first limbs of all operands come first, so that a thread ends the transforms that it began.
+    fn divided_among_threads<'a>(&self, items: Vec<Begun<'a>>) -> Vec<Begun<'a>> {
+        let parts = self.dev.threads().div_ceil(items.len().max(1));
+        let mut by_part: Vec<Vec<Begun<'a>>> = (0..parts).map(|_| Vec::new()).collect();
+        for (prepared, extension, limbs) in items {
+            for (part, limbs) in by_part.iter_mut().zip(equal_parts(limbs, parts)) {
+                part.push((prepared, extension, limbs));
+            }
+        }
+        by_part.into_iter().flatten().filter(|(.., limbs)| !limbs.is_empty()).collect()
+    }
+
     /// Ends the transforms of a group and sums the products, block by block.
-    fn end(&self, entry: usize, divided: Option<&Divided<'_>>, scratch: &mut [Row], group: Group<'_>) {
+    fn end(
+        &self,
+        entry: usize,
+        divided: Option<&Divided<'_>>,
+        (scratch, width): (&mut [Row], usize),
+        group: Group<'_>,
+    ) {
         let mut pieces: Vec<Piece<'_>> = Vec::new();
-        let mut rows: Vec<_> = scratch.chunks_exact_mut(SHARED).map(|rows| rows.iter_mut()).collect();
+        let mut rows: Vec<_> = scratch.chunks_exact_mut(width).map(|rows| rows.iter_mut()).collect();
         for (prime, out) in group.primes.into_iter().zip(group.out) {
             let digits = rows.iter_mut().map(|rows| rows.next().expect("a row a limb"));
             let own = self.key.digits.iter().map(|digit| digit.contains(prime));

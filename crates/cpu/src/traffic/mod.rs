@@ -184,8 +184,15 @@ pub(crate) fn watched(kernels: Box<dyn LimbKernels>, log_n: u32) -> Box<dyn Limb
     Box::new(Watched { kernels, twiddles: vec![Line::default(); (1 << log_n) / 16] })
 }
 
-/// Lines of a tile of the generic sums, and of the sums of IFMA.
-const TILES: [usize; 2] = [crate::kernels::convert::TILE, 256];
+/// Lines of a tile of the sums of an instruction set, and whether both halves of a tile come before the next tile.
+fn tile_of_sums(isa: Isa) -> (usize, bool) {
+    match isa {
+        Isa::Scalar => (crate::kernels::convert::TILE, false),
+        // Terms go in groups within a tile, whose lines wait in the L2 cache: as if all went together.
+        Isa::Avx2 => (128, true),
+        Isa::Ifma => (256, true),
+    }
+}
 
 impl Watched {
     /// The passes of a transform, in either order: over strips of columns of all blocks, then block by block.
@@ -207,12 +214,11 @@ impl Watched {
         }
     }
 
-    /// The order of a sum: tile by tile; with IFMA all terms and both halves of a tile, else a half after another.
+    /// The order of a sum: tile by tile, all terms of both halves or of a half after another.
     fn sum<const H: usize>(&self, out: [&[Line]; H], sum: &Sum<'_, H>) {
-        let together = self.kernels.isa() == Isa::Ifma;
+        let (tile, together) = tile_of_sums(self.kernels.isa());
         let halves: Vec<Vec<usize>> =
             if together { vec![(0..H).collect()] } else { (0..H).map(|half| vec![half]).collect() };
-        let tile = TILES[usize::from(together)];
         for halves in halves {
             for first in (0..out[0].len()).step_by(tile) {
                 let lines = tile.min(out[0].len() - first);
