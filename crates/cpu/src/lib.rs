@@ -18,6 +18,7 @@ mod pool;
 mod regions;
 mod ring;
 mod slab;
+mod team;
 mod threads;
 #[cfg(test)]
 mod traffic;

@@ -42,6 +42,7 @@ conformance_suite!(
 conformance_suite!(scalar, "scalar", || open(Isa::Scalar, 1));
 conformance_suite!(avx2, "avx2", || open(Isa::Avx2, 1));
 conformance_suite!(ifma, "ifma", || open(Isa::Ifma, 1));
+conformance_suite!(avx2_two_threads, "avx2", || open(Isa::Avx2, 2).map(Checked));
 conformance_suite!(ifma_two_threads, "ifma", || open(Isa::Ifma, 2).map(Checked));
 conformance_suite!(lockstep_avx2, "avx2", || lockstep(Isa::Avx2));
 conformance_suite!(lockstep_ifma, "ifma", || lockstep(Isa::Ifma));

@@ -2,6 +2,7 @@
 
 use super::{
     LimbKernels,
+    limb::Ahead,
     sums::{End, Sum, Term},
 };
 use crate::layout::{self, Line};
@@ -29,6 +30,13 @@ pub struct Prefetch<'a> {
     pub limbs: &'a [&'a [Line]],
     /// Lines, counted through all limbs.
     pub lines: std::ops::Range<usize>,
+}
+
+impl<'a> Prefetch<'a> {
+    /// To be asked for in so many calls.
+    pub(super) fn ahead(&self, calls: usize) -> Ahead<'a> {
+        Ahead::new(self.limbs, &self.lines, self.lines.len().div_ceil(calls))
+    }
 }
 
 /// Limbs of a thread's own.
@@ -71,6 +79,40 @@ fn rotated_digits(step: &Step<'_>, digits: &mut [&mut [Line]], a: &[Line]) {
     }
 }
 
+/// The first half of a step, one component's: its digits, transformed.
+pub(crate) fn component_digits(
+    kernels: &(impl LimbKernels + ?Sized),
+    step: &Step<'_>,
+    acc: &[Line],
+    digits: &mut [&mut [Line]],
+) {
+    let length = layout::lines(step.log_n);
+    rotated_digits(step, digits, acc);
+    digits.iter_mut().for_each(|digit| kernels.ntt(&mut digit[..length]));
+}
+
+/// The second half of a step, one component's: its product with the key, onto its accumulator.
+pub(crate) fn component_sum(
+    kernels: &(impl LimbKernels + ?Sized),
+    step: &Step<'_>,
+    component: usize,
+    digits: &[&[Line]],
+    (sum, acc): (&mut [Line], &mut [Line]),
+) {
+    let length = layout::lines(step.log_n);
+    let rows = digits.iter().zip(step.key.chunks_exact(step.key.len() / digits.len()));
+    let terms: Vec<Term<'_, 1>> =
+        rows.map(|(digit, key)| Term { factor: &digit[..length], with: [key[component]] }).collect();
+    kernels.inner_product(&mut sum[..length], &Sum::of(&terms, End::Set));
+    add_onto(kernels, length, acc, sum);
+}
+
+/// `acc += INTT(sum)`.
+fn add_onto(kernels: &(impl LimbKernels + ?Sized), length: usize, acc: &mut [Line], sum: &mut [Line]) {
+    kernels.intt(&mut sum[..length]);
+    kernels.add_assign(&mut acc[..length], &sum[..length]);
+}
+
 /// The step limb by limb: each passes the caches once for its digits, its transform, its product.
 pub(crate) fn by_limbs(
     kernels: &(impl LimbKernels + ?Sized),
@@ -78,26 +120,21 @@ pub(crate) fn by_limbs(
     acc: &mut [&mut [Line]],
     scratch: &mut Scratch<'_>,
 ) {
-    let (levels, components) = (step.gadget.levels() as usize, acc.len());
-    let length = layout::lines(step.log_n);
+    let (levels, length) = (step.gadget.levels() as usize, layout::lines(step.log_n));
     for (acc, digits) in acc.iter().zip(scratch.digits.chunks_exact_mut(levels)) {
-        rotated_digits(step, digits, acc);
-        digits.iter_mut().for_each(|digit| kernels.ntt(&mut digit[..length]));
+        component_digits(kernels, step, acc, digits);
     }
     let digits: Vec<&[Line]> = scratch.digits.iter().map(|digit| &digit[..length]).collect();
-    if let [b, a] = &mut scratch.sums[..] {
+    // Two components read each digit once.
+    if let ([b, a], [first, second]) = (&mut scratch.sums[..], &mut *acc) {
         let pairs = digits.iter().zip(step.key.chunks_exact(2));
         let terms: Vec<Term<'_, 2>> = pairs.map(|(factor, key)| Term { factor, with: [key[0], key[1]] }).collect();
         kernels.inner_products([&mut b[..length], &mut a[..length]], &Sum::of(&terms, End::Set));
+        add_onto(kernels, length, first, b);
+        add_onto(kernels, length, second, a);
     } else {
-        for (c, sum) in scratch.sums.iter_mut().enumerate() {
-            let rows = digits.iter().zip(step.key.chunks_exact(components));
-            let terms: Vec<Term<'_, 1>> = rows.map(|(factor, key)| Term { factor, with: [key[c]] }).collect();
-            kernels.inner_product(&mut sum[..length], &Sum::of(&terms, End::Set));
+        for (c, (sum, acc)) in scratch.sums.iter_mut().zip(acc).enumerate() {
+            component_sum(kernels, step, c, &digits, (sum, acc));
         }
-    }
-    for (acc, sum) in acc.iter_mut().zip(&mut scratch.sums) {
-        kernels.intt(&mut sum[..length]);
-        kernels.add_assign(&mut acc[..length], &sum[..length]);
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{
     Isa, avx2,
-    blind::{Scratch, Step, by_limbs},
+    blind::{Scratch, Step, by_limbs, component_digits, component_sum},
     ifma,
     matrix::PackedMatrix,
     scalar::ScalarLimb,
@@ -84,7 +84,18 @@ pub trait LimbKernels: Send + Sync {
     /// Prepares accumulators for [`Self::blind_step`]: each is a limb of coefficients and one further line.
     fn blind_start(&self, _acc: &mut [&mut [Line]]) {}
 
-    /// One step of a blind rotation.
+    /// The first half of a step of a blind rotation for one component of the accumulator: its digits, transformed as
+    /// [`Self::blind_sum`] takes them; between the two words are not residues.
+    fn blind_digits(&self, step: &Step<'_>, acc: &[Line], digits: &mut [&mut [Line]]) {
+        component_digits(self, step, acc, digits);
+    }
+
+    /// The second half for one component: its sum of products of all digits with the key, and the accumulator it goes onto.
+    fn blind_sum(&self, step: &Step<'_>, component: usize, digits: &[&[Line]], onto: (&mut [Line], &mut [Line])) {
+        component_sum(self, step, component, digits, onto);
+    }
+
+    /// One step of a blind rotation: both halves for all components.
     fn blind_step(&self, step: &Step<'_>, acc: &mut [&mut [Line]], scratch: &mut Scratch<'_>) {
         by_limbs(self, step, acc, scratch);
     }

@@ -342,6 +342,14 @@ impl LimbKernels for Watched {
         self.kernels.blind_start(acc);
     }
 
+    fn blind_digits(&self, step: &Step<'_>, acc: &[Line], digits: &mut [&mut [Line]]) {
+        self.kernels.blind_digits(step, acc, digits);
+    }
+
+    fn blind_sum(&self, step: &Step<'_>, component: usize, digits: &[&[Line]], onto: (&mut [Line], &mut [Line])) {
+        self.kernels.blind_sum(step, component, digits, onto);
+    }
+
     fn blind_step(&self, step: &Step<'_>, acc: &mut [&mut [Line]], scratch: &mut Scratch<'_>) {
         self.kernels.blind_step(step, acc, scratch);
     }

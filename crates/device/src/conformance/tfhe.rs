@@ -273,6 +273,11 @@ pub fn blind_rotation<D: HostRead>(dev: &D, reach: Reach) {
             let want = composites::blind_rotate(dev, &test, &e, &key);
             same(dev, "blind_rotate", &coeff.with_batch(3), &got, &want);
         }
+        // A single one may be divided among threads.
+        let (shape, one) = (coeff.with_batch(1), LweShape { batch: 1, ..exponents });
+        let (test, e) = (upload(dev, &shape, &words(&shape, 7)), upload_lwe(dev, one, &lwe_words(one, 5)));
+        let want = composites::blind_rotate(dev, &test, &e, &key);
+        same(dev, "blind_rotate", &shape, &dev.blind_rotate(&test, &e, &key), &want);
         let c: Vec<D::Poly> = (8..8 + components as u64)
             .map(|label| upload(dev, &coeff.with_batch(6), &words(&coeff.with_batch(6), label)))
             .collect();

@@ -18,9 +18,12 @@ use crate::{
     layout::{self, BLOCK, Line},
 };
 use limbwise_math::modulus::Modulus;
-use std::arch::x86_64::{
-    _mm_cvtsi64_si128, _mm256_add_epi64, _mm256_and_si256, _mm256_castpd_si256, _mm256_castsi256_pd, _mm256_srl_epi64,
-    _mm256_sub_epi64,
+use std::{
+    arch::x86_64::{
+        _mm_cvtsi64_si128, _mm256_add_epi64, _mm256_and_si256, _mm256_castpd_si256, _mm256_castsi256_pd,
+        _mm256_srl_epi64, _mm256_sub_epi64,
+    },
+    ops::Deref,
 };
 
 /// How digits are multiplied with the key, modulo one prime.
@@ -58,37 +61,77 @@ impl Blind {
     pub(super) fn step(
         &self,
         s: &Step<'_>,
-        tables: &[Factors<Factor>; 2],
+        [forward, inverse]: &[Factors<Factor>; 2],
         acc: &mut [&mut [Line]],
         scratch: &mut Scratch<'_>,
     ) {
-        let length = layout::lines(s.log_n);
-        let (components, levels) = (acc.len(), s.gadget.levels() as usize);
-        let k = Constants::new(s.modulus);
-        let calls = length * (components + 1);
-        let mut next = Ahead::new(s.next.limbs, &s.next.lines, s.next.lines.len().div_ceil(calls));
-        for (acc, digits) in acc.iter().zip(scratch.digits.chunks_exact_mut(levels)) {
-            rotated_digits(k, s, digits, acc, &mut next);
+        let (k, length) = (Constants::new(s.modulus), layout::lines(s.log_n));
+        let mut next = s.next.ahead(length * (acc.len() + 1));
+        for (acc, digits) in acc.iter().zip(scratch.digits.chunks_exact_mut(s.gadget.levels() as usize)) {
+            transformed_digits(k, s, forward, digits, acc, &mut next);
         }
-        for digit in &mut scratch.digits {
-            float::forward::<true>(k, &tables[0], &mut digit[..length]);
-        }
-        let lazy = self.lazy.filter(|room| room.terms >= scratch.digits.len());
-        let room = lazy.unwrap_or(self.corrected);
-        let product = Product { e: Exact::new(k, room), corrects: lazy.is_none(), terms: room.terms };
-        match (scratch.digits.len(), components) {
-            (2, 2) => product.lines::<2, 2>(s, scratch, length, &mut next),
-            (4, 2) => product.lines::<4, 2>(s, scratch, length, &mut next),
-            (6, 2) => product.lines::<6, 2>(s, scratch, length, &mut next),
-            (3, 3) => product.lines::<3, 3>(s, scratch, length, &mut next),
-            _ => product.any(s, scratch, length),
-        }
+        self.product(k, scratch.digits.len()).sums(s, 0, &scratch.digits, &mut scratch.sums, &mut next);
         for (acc, sum) in acc.iter_mut().zip(&mut scratch.sums) {
-            float::inverse::<true>(k, &tables[1], None, &mut sum[..length]);
-            add_onto(k, &mut acc[..length], &sum[..length]);
-            close(s.modulus, acc);
+            end(k, s, inverse, acc, sum);
         }
     }
+
+    /// See [`crate::kernels::LimbKernels::blind_digits`].
+    #[target_feature(enable = "avx2,fma")]
+    pub(super) fn digits(s: &Step<'_>, forward: &Factors<Factor>, acc: &[Line], digits: &mut [&mut [Line]]) {
+        let mut next = s.next.ahead(layout::lines(s.log_n));
+        transformed_digits(Constants::new(s.modulus), s, forward, digits, acc, &mut next);
+    }
+
+    /// See [`crate::kernels::LimbKernels::blind_sum`].
+    #[target_feature(enable = "avx2,fma")]
+    pub(super) fn sum(
+        &self,
+        s: &Step<'_>,
+        inverse: &Factors<Factor>,
+        component: usize,
+        digits: &[&[Line]],
+        (sum, acc): (&mut [Line], &mut [Line]),
+    ) {
+        let k = Constants::new(s.modulus);
+        let mut next = s.next.ahead(layout::lines(s.log_n));
+        self.product(k, digits.len()).sums(s, component, digits, &mut [&mut *sum], &mut next);
+        end(k, s, inverse, acc, sum);
+    }
+
+    /// How so many digits are multiplied with the key.
+    #[inline]
+    #[target_feature(enable = "avx2,fma")]
+    fn product(&self, k: Constants, digits: usize) -> Product {
+        let lazy = self.lazy.filter(|room| room.terms >= digits);
+        let room = lazy.unwrap_or(self.corrected);
+        Product { e: Exact::new(k, room), corrects: lazy.is_none(), terms: room.terms }
+    }
+}
+
+/// The digits of one component, transformed.
+#[target_feature(enable = "avx2,fma")]
+fn transformed_digits(
+    k: Constants,
+    s: &Step<'_>,
+    forward: &Factors<Factor>,
+    digits: &mut [&mut [Line]],
+    acc: &[Line],
+    next: &mut Ahead<'_>,
+) {
+    rotated_digits(k, s, digits, acc, next);
+    for digit in digits {
+        float::forward::<true>(k, forward, &mut digit[..layout::lines(s.log_n)]);
+    }
+}
+
+/// Adds a sum of products to its accumulator.
+#[target_feature(enable = "avx2,fma")]
+fn end(k: Constants, s: &Step<'_>, inverse: &Factors<Factor>, acc: &mut [Line], sum: &mut [Line]) {
+    let length = layout::lines(s.log_n);
+    float::inverse::<true>(k, inverse, None, &mut sum[..length]);
+    add_onto(k, &mut acc[..length], &sum[..length]);
+    close(s.modulus, acc);
 }
 
 /// Writes the line behind an accumulator: its first one, negated.
@@ -140,19 +183,45 @@ fn add_onto(k: Constants, acc: &mut [Line], a: &[Line]) {
 }
 
 impl Product {
-    /// `Σ digit·key` for each of C components, at most q/2 and a little, from R rows. Their numbers being known, limbs are
-    /// checked once, sums stay in registers, and a digit is loaded once for all components.
+    /// `Σ digit·key` for the components from `first` on, at most q/2 and a little.
     #[target_feature(enable = "avx2,fma")]
-    fn lines<const R: usize, const C: usize>(
+    fn sums<D: Deref<Target = [Line]>>(
         self,
         s: &Step<'_>,
-        scratch: &mut Scratch<'_>,
-        length: usize,
+        first: usize,
+        digits: &[D],
+        sums: &mut [&mut [Line]],
         next: &mut Ahead<'_>,
     ) {
-        let digits: [&[Line]; R] = std::array::from_fn(|r| &scratch.digits[r][..length]);
-        let keys: [[&[Line]; C]; R] = std::array::from_fn(|r| std::array::from_fn(|c| &s.key[C * r + c][..length]));
-        let sums: &mut [&mut [Line]; C] = scratch.sums.first_chunk_mut().expect("a sum for each component");
+        match (digits.len(), sums.len()) {
+            (2, 2) => self.lines::<2, 2, D>(s, first, digits, sums, next),
+            (2, 1) => self.lines::<2, 1, D>(s, first, digits, sums, next),
+            (4, 2) => self.lines::<4, 2, D>(s, first, digits, sums, next),
+            (4, 1) => self.lines::<4, 1, D>(s, first, digits, sums, next),
+            (6, 2) => self.lines::<6, 2, D>(s, first, digits, sums, next),
+            (6, 1) => self.lines::<6, 1, D>(s, first, digits, sums, next),
+            (3, 3) => self.lines::<3, 3, D>(s, first, digits, sums, next),
+            (3, 1) => self.lines::<3, 1, D>(s, first, digits, sums, next),
+            _ => self.any(s, first, digits, sums),
+        }
+    }
+
+    /// The sums of C components from R rows. Their numbers being known, limbs are checked once, sums stay in registers, and
+    /// a digit is loaded once for all components.
+    #[target_feature(enable = "avx2,fma")]
+    fn lines<const R: usize, const C: usize, D: Deref<Target = [Line]>>(
+        self,
+        s: &Step<'_>,
+        first: usize,
+        digits: &[D],
+        sums: &mut [&mut [Line]],
+        next: &mut Ahead<'_>,
+    ) {
+        let (length, components) = (layout::lines(s.log_n), s.key.len() / R);
+        let digits: [&[Line]; R] = std::array::from_fn(|r| &digits[r][..length]);
+        let keys: [[&[Line]; C]; R] =
+            std::array::from_fn(|r| std::array::from_fn(|c| &s.key[components * r + first + c][..length]));
+        let sums: &mut [&mut [Line]; C] = sums.first_chunk_mut().expect("a sum for each component");
         let sums = sums.each_mut().map(|sum| &mut sum[..length]);
         for line in 0..length {
             ask(next);
@@ -176,15 +245,15 @@ impl Product {
         }
     }
 
-    /// The product for any number of digits and components, one component at a time.
+    /// The sums for any number of digits and components, one component at a time.
     #[target_feature(enable = "avx2,fma")]
-    fn any(self, s: &Step<'_>, scratch: &mut Scratch<'_>, length: usize) {
-        let components = scratch.sums.len();
-        for (c, sum) in scratch.sums.iter_mut().enumerate() {
+    fn any<D: Deref<Target = [Line]>>(self, s: &Step<'_>, first: usize, digits: &[D], sums: &mut [&mut [Line]]) {
+        let (length, components) = (layout::lines(s.log_n), s.key.len() / digits.len());
+        for (c, sum) in (first..).zip(sums) {
             for (line, sum) in sum[..length].iter_mut().enumerate() {
                 for half in 0..HALVES {
                     let mut total = self.e.zero();
-                    for (r, digit) in scratch.digits.iter().enumerate() {
+                    for (r, digit) in digits.iter().enumerate() {
                         if r > 0 && r % self.terms == 0 {
                             total = self.e.onto(self.e.reduced(total));
                         }

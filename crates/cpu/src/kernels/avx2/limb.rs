@@ -11,7 +11,7 @@ use super::{
 use crate::{
     kernels::{
         Isa, LimbKernels,
-        blind::{Scratch, Step, by_limbs},
+        blind::{Scratch, Step, by_limbs, component_digits, component_sum},
         factors::{Factors, factors, shape},
         limb::Ahead,
         matrix::PackedMatrix,
@@ -321,6 +321,28 @@ impl LimbKernels for Avx2Limb {
 
     fn blind_start(&self, acc: &mut [&mut [Line]]) {
         acc.iter_mut().for_each(|acc| blind::close(self.q, acc));
+    }
+
+    fn blind_digits(&self, step: &Step<'_>, acc: &[Line], digits: &mut [&mut [Line]]) {
+        match &self.tables {
+            #[expect(unsafe_code, reason = "calls into code for one instruction set")]
+            // SAFETY: the token proves AVX2 and FMA.
+            Tables::Float([forward, _], ..) if Blind::serves(self.log_n) => unsafe {
+                Blind::digits(step, forward, acc, digits);
+            },
+            _ => component_digits(self, step, acc, digits),
+        }
+    }
+
+    fn blind_sum(&self, step: &Step<'_>, component: usize, digits: &[&[Line]], onto: (&mut [Line], &mut [Line])) {
+        match &self.tables {
+            #[expect(unsafe_code, reason = "calls into code for one instruction set")]
+            // SAFETY: the token proves AVX2 and FMA.
+            Tables::Float([_, inverse], _, blind) if Blind::serves(self.log_n) => unsafe {
+                blind.sum(step, inverse, component, digits, onto);
+            },
+            _ => component_sum(self, step, component, digits, onto),
+        }
     }
 
     fn blind_step(&self, step: &Step<'_>, acc: &mut [&mut [Line]], scratch: &mut Scratch<'_>) {

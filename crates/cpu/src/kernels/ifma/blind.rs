@@ -22,7 +22,7 @@ use crate::{
     layout::Line,
 };
 use limbwise_math::modulus::Modulus;
-use std::arch::x86_64::_mm512_srli_epi64;
+use std::{arch::x86_64::_mm512_srli_epi64, ops::Deref};
 
 /// Whether rings of this degree go this way.
 pub(super) fn serves(log_n: u32) -> bool {
@@ -45,14 +45,46 @@ struct Product {
 }
 
 impl Product {
-    /// 2^−52·Σ digit·key for each line of a tile and each of C components, in [0, 4q), for R rows. The number of both being
-    /// known, sums stay in registers and a digit is loaded once for all components.
+    /// 2^−52·Σ digit·key for each line of a tile and the components from `component` on, in [0, 4q).
     #[inline]
     #[target_feature(enable = "avx512f,avx512ifma")]
-    fn tile<const R: usize, const C: usize>(self, s: &Step<'_>, scratch: &mut Scratch<'_>, first: usize) {
-        let digits: [&[Line; 16]; R] = std::array::from_fn(|r| sixteen(scratch.digits[r], first));
+    fn tile<D: Deref<Target = [Line]>>(
+        self,
+        s: &Step<'_>,
+        component: usize,
+        digits: &[D],
+        sums: &mut [&mut [Line]],
+        first: usize,
+    ) {
+        match (digits.len(), sums.len()) {
+            (2, 2) => self.known_tile::<2, 2, D>(s, component, digits, sums, first),
+            (2, 1) => self.known_tile::<2, 1, D>(s, component, digits, sums, first),
+            (4, 2) => self.known_tile::<4, 2, D>(s, component, digits, sums, first),
+            (4, 1) => self.known_tile::<4, 1, D>(s, component, digits, sums, first),
+            (6, 2) => self.known_tile::<6, 2, D>(s, component, digits, sums, first),
+            (6, 1) => self.known_tile::<6, 1, D>(s, component, digits, sums, first),
+            (3, 3) => self.known_tile::<3, 3, D>(s, component, digits, sums, first),
+            (3, 1) => self.known_tile::<3, 1, D>(s, component, digits, sums, first),
+            _ => self.any_tile(s, component, digits, sums, first),
+        }
+    }
+
+    /// The sums of C components from R rows. The number of both being known, sums stay in registers and a digit is loaded
+    /// once for all components.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512ifma")]
+    fn known_tile<const R: usize, const C: usize, D: Deref<Target = [Line]>>(
+        self,
+        s: &Step<'_>,
+        component: usize,
+        digits: &[D],
+        sums: &mut [&mut [Line]],
+        first: usize,
+    ) {
+        let components = s.key.len() / R;
+        let digits: [&[Line; 16]; R] = std::array::from_fn(|r| sixteen(&digits[r], first));
         let keys: [[&[Line; 16]; C]; R] =
-            std::array::from_fn(|r| std::array::from_fn(|c| sixteen(s.key[C * r + c], first)));
+            std::array::from_fn(|r| std::array::from_fn(|c| sixteen(s.key[components * r + component + c], first)));
         for line in 0..16 {
             let (mut lows, mut highs) = ([zero(); C], [zero(); C]);
             for r in 0..R {
@@ -66,20 +98,27 @@ impl Product {
                 }
             }
             for c in 0..C {
-                store(&mut scratch.sums[c][first + line], self.end(lows[c], highs[c]));
+                store(&mut sums[c][first + line], self.end(lows[c], highs[c]));
             }
         }
     }
 
-    /// The product for any number of digits and components, one line and component at a time.
+    /// The sums for any number of digits and components, one line and component at a time.
     #[inline]
     #[target_feature(enable = "avx512f,avx512ifma")]
-    fn any_tile(self, s: &Step<'_>, scratch: &mut Scratch<'_>, first: usize) {
-        let components = scratch.sums.len();
-        for (c, sum) in scratch.sums.iter_mut().enumerate() {
+    fn any_tile<D: Deref<Target = [Line]>>(
+        self,
+        s: &Step<'_>,
+        component: usize,
+        digits: &[D],
+        sums: &mut [&mut [Line]],
+        first: usize,
+    ) {
+        let components = s.key.len() / digits.len();
+        for (c, sum) in (component..).zip(sums) {
             for line in first..first + 16 {
                 let (mut lows, mut highs) = (zero(), zero());
-                for (r, digit) in scratch.digits.iter().enumerate() {
+                for (r, digit) in digits.iter().enumerate() {
                     let (digit, key) = (load(&digit[line]), load(&s.key[components * r + c][line]));
                     (lows, highs) = (low(lows, digit, key), high(highs, digit, key));
                     if r % 2 == 1 && r > 1 {
@@ -105,6 +144,63 @@ fn sixteen(limb: &[Line], first: usize) -> &[Line; 16] {
     limb[first..].first_chunk().expect("a tile has sixteen lines")
 }
 
+/// Register constants of a step.
+#[derive(Clone, Copy)]
+struct Registers<const KIND: u32> {
+    forward: Forward,
+    digits: Digits,
+    inverse: Inverse,
+    product: Product,
+}
+
+impl<const KIND: u32> Registers<KIND> {
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512ifma")]
+    fn new(s: &Step<'_>, constants: &Constants) -> Self {
+        let q = s.modulus.value();
+        Self {
+            forward: Forward::new(constants),
+            digits: Digits::new(KIND, s.modulus, s.gadget),
+            inverse: Inverse::new(KIND, s.modulus),
+            product: Product { q: splat(q), twice: splat(2 * q), inverse: splat(inverse_of_word(q)) },
+        }
+    }
+
+    /// The first sweep for one component: rotation, difference, digits and the first pass of their transforms.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512ifma")]
+    fn first(
+        self,
+        s: &Step<'_>,
+        weights: &[u64; 64],
+        forward: &Twiddles,
+        acc: &[Line],
+        digits: &mut [&mut [Line]],
+        next: &mut Ahead<'_>,
+    ) {
+        let (k, d, levels) = (self.forward, self.digits, s.gadget.levels() as usize);
+        let start = ((2usize << s.log_n) - usize::try_from(s.exponent).expect("below 2N")) % (2 << s.log_n);
+        let source = DigitSource { a: acc, start, weights: &weights[..levels] };
+        match (s.log_n, levels) {
+            (10, 1) => digits8::<KIND, true>(k, d, source, digits, &forward.first, next),
+            (10, _) => digits8::<KIND, false>(k, d, source, digits, &forward.first, next),
+            (_, 1) => digits16::<KIND, true>(k, d, source, digits, &forward.first, next),
+            _ => digits16::<KIND, false>(k, d, source, digits, &forward.first, next),
+        }
+    }
+
+    /// The last sweep for one component: the last pass of its inverse transform, onto the accumulator.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512ifma")]
+    fn last(self, s: &Step<'_>, inverse: &Twiddles, acc: &mut [Line], sum: &[Line], next: &mut Ahead<'_>) {
+        match s.log_n {
+            10 => adding8::<KIND>(self.inverse, acc, sum, &inverse.summed, next),
+            _ => adding16::<KIND>(self.inverse, acc, sum, &inverse.summed, next),
+        }
+        close(s.modulus, acc);
+    }
+}
+
 /// See [`crate::kernels::LimbKernels::blind_step`].
 #[target_feature(enable = "avx512f,avx512ifma")]
 pub(super) fn step<const KIND: u32>(
@@ -115,53 +211,66 @@ pub(super) fn step<const KIND: u32>(
     scratch: &mut Scratch<'_>,
 ) {
     let (components, levels, tiles) = (acc.len(), s.gadget.levels() as usize, 1 << (s.log_n - 7));
-    let q = s.modulus.value();
-    let calls = 2 * 16 * components + tiles * scratch.digits.len();
-    let (limbs, part) = (s.next.limbs, s.next.lines.clone());
-    let by = part.len().div_ceil(calls);
-    let mut next = Ahead::new(limbs, &part, by);
-
-    let k = Forward::new(constants);
-    let d = Digits::new(KIND, s.modulus, s.gadget);
-    let start = ((2usize << s.log_n) - usize::try_from(s.exponent).expect("below 2N")) % (2 << s.log_n);
+    let mut next = s.next.ahead(2 * 16 * components + tiles * scratch.digits.len());
+    let k = Registers::<KIND>::new(s, constants);
     let weights: [u64; 64] = weights(s);
     for (acc, digits) in acc.iter().zip(scratch.digits.chunks_exact_mut(levels)) {
-        let source = DigitSource { a: acc, start, weights: &weights[..levels] };
-        match (s.log_n, levels) {
-            (10, 1) => digits8::<KIND, true>(k, d, source, digits, &forward.first, &mut next),
-            (10, _) => digits8::<KIND, false>(k, d, source, digits, &forward.first, &mut next),
-            (_, 1) => digits16::<KIND, true>(k, d, source, digits, &forward.first, &mut next),
-            _ => digits16::<KIND, false>(k, d, source, digits, &forward.first, &mut next),
-        }
+        k.first(s, &weights, forward, acc, digits, &mut next);
     }
-
-    let back = Inverse::new(KIND, s.modulus);
-    let product = Product { q: splat(q), twice: splat(2 * q), inverse: splat(inverse_of_word(q)) };
     for (t, (there, here)) in forward.tiles.iter().zip(&inverse.tiles).enumerate() {
         let lines = 16 * t..16 * (t + 1);
         for digit in &mut scratch.digits {
             ask(&mut next);
-            lazy_tile::<KIND>(k, &mut digit[lines.clone()], there);
+            lazy_tile::<KIND>(k.forward, &mut digit[lines.clone()], there);
         }
-        match (scratch.digits.len(), components) {
-            (2, 2) => product.tile::<2, 2>(s, scratch, lines.start),
-            (4, 2) => product.tile::<4, 2>(s, scratch, lines.start),
-            (6, 2) => product.tile::<6, 2>(s, scratch, lines.start),
-            (3, 3) => product.tile::<3, 3>(s, scratch, lines.start),
-            _ => product.any_tile(s, scratch, lines.start),
-        }
+        k.product.tile(s, 0, &scratch.digits, &mut scratch.sums, lines.start);
         for sum in &mut scratch.sums {
-            summed_tile::<KIND>(back, &mut sum[lines.clone()], here);
+            summed_tile::<KIND>(k.inverse, &mut sum[lines.clone()], here);
         }
     }
-
     for (acc, sum) in acc.iter_mut().zip(&scratch.sums) {
-        match s.log_n {
-            10 => adding8::<KIND>(back, acc, sum, &inverse.summed, &mut next),
-            _ => adding16::<KIND>(back, acc, sum, &inverse.summed, &mut next),
-        }
-        close(s.modulus, acc);
+        k.last(s, inverse, acc, sum, &mut next);
     }
+}
+
+/// See [`crate::kernels::LimbKernels::blind_digits`].
+#[target_feature(enable = "avx512f,avx512ifma")]
+pub(super) fn digits<const KIND: u32>(
+    s: &Step<'_>,
+    constants: &Constants,
+    forward: &Twiddles,
+    acc: &[Line],
+    digits: &mut [&mut [Line]],
+) {
+    let mut next = s.next.ahead(16 + (digits.len() << (s.log_n - 7)));
+    let k = Registers::<KIND>::new(s, constants);
+    k.first(s, &weights(s), forward, acc, digits, &mut next);
+    for digit in digits {
+        for (tile, factors) in digit.chunks_exact_mut(16).zip(&forward.tiles) {
+            ask(&mut next);
+            lazy_tile::<KIND>(k.forward, tile, factors);
+        }
+    }
+}
+
+/// See [`crate::kernels::LimbKernels::blind_sum`].
+#[target_feature(enable = "avx512f,avx512ifma")]
+pub(super) fn sum<const KIND: u32>(
+    s: &Step<'_>,
+    constants: &Constants,
+    inverse: &Twiddles,
+    component: usize,
+    digits: &[&[Line]],
+    (sum, acc): (&mut [Line], &mut [Line]),
+) {
+    let mut next = s.next.ahead(16 + (1 << (s.log_n - 7)));
+    let k = Registers::<KIND>::new(s, constants);
+    for (t, factors) in inverse.tiles.iter().enumerate() {
+        ask(&mut next);
+        k.product.tile(s, component, digits, &mut [&mut *sum], 16 * t);
+        summed_tile::<KIND>(k.inverse, &mut sum[16 * t..16 * (t + 1)], factors);
+    }
+    k.last(s, inverse, acc, sum, &mut next);
 }
 
 /// log₂ of the factor of each digit.

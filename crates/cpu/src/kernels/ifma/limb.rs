@@ -13,7 +13,7 @@ use super::{
 use crate::{
     kernels::{
         Isa, LimbKernels,
-        blind::{Scratch, Step, by_limbs},
+        blind::{Scratch, Step, by_limbs, component_digits, component_sum},
         limb::Ahead,
         matrix::PackedMatrix,
         sums::Sum,
@@ -344,6 +344,30 @@ impl LimbKernels for IfmaLimb {
 
     fn blind_start(&self, acc: &mut [&mut [Line]]) {
         acc.iter_mut().for_each(|acc| blind::close(self.q, acc));
+    }
+
+    fn blind_digits(&self, step: &Step<'_>, acc: &[Line], digits: &mut [&mut [Line]]) {
+        if !blind::serves(self.log_n) {
+            return component_digits(self, step, acc, digits);
+        }
+        let kernel = of_kind!(self, blind::digits);
+        #[expect(unsafe_code, reason = "calls into code for one instruction set")]
+        // SAFETY: the token proves AVX-512F and IFMA.
+        unsafe {
+            kernel(step, &self.forward, &self.twiddles[0], acc, digits);
+        }
+    }
+
+    fn blind_sum(&self, step: &Step<'_>, component: usize, digits: &[&[Line]], onto: (&mut [Line], &mut [Line])) {
+        if !blind::serves(self.log_n) {
+            return component_sum(self, step, component, digits, onto);
+        }
+        let kernel = of_kind!(self, blind::sum);
+        #[expect(unsafe_code, reason = "calls into code for one instruction set")]
+        // SAFETY: the token proves AVX-512F and IFMA.
+        unsafe {
+            kernel(step, &self.forward, &self.twiddles[1], component, digits, onto);
+        }
     }
 
     fn blind_step(&self, step: &Step<'_>, acc: &mut [&mut [Line]], scratch: &mut Scratch<'_>) {
