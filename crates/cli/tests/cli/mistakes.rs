@@ -214,6 +214,10 @@ fn outputs_do_not_overwrite_each_other() {
     // What is refused late has printed nothing either.
     let text = refused(&folder, &["record", "bootstrap", "--preset", "boot", "--operations", "b.csv"]);
     assert!(text.contains("HERACLES"), "{text}");
+    // A set with words is no chain, whatever the program does under it.
+    let words = ["record", "linear", "--preset", "boot-words", "--operations", "w.csv"];
+    let text = refused(&folder, &words);
+    assert!(text.contains("have as many") && text.contains(".jsonl"), "{text}");
 }
 
 /// Options that would do nothing are refused.
