@@ -8,6 +8,9 @@ use crate::{
 };
 use toml::{Table, Value};
 
+/// Most fields of a file that is complete of itself: more than its model has, with as many parts as it takes.
+const MOST_FIELDS: usize = 2000;
+
 impl Spec {
     /// A copy with single fields changed, as `("memory.hbm.bandwidth_gb_s", "2000")` or by short names. Values are
     /// written as in TOML; a text may go without quotes.
@@ -39,6 +42,10 @@ impl Spec {
     pub(super) fn complete(&mut self) -> Result<(), MachineError> {
         let Some(kinds) = machine::kinds(&self.model) else { return Ok(()) };
         let given: Vec<(String, Value)> = leaves(&self.fields).into_iter().map(|(p, v)| (p, v.clone())).collect();
+        if given.len() > MOST_FIELDS {
+            let problem = format!("a machine has at most {MOST_FIELDS} fields, got {}", given.len());
+            return Err(MachineError::File { origin: self.name.clone(), problem });
+        }
         self.fields = Table::new();
         let sources = std::mem::take(&mut self.sources);
         for (path, value) in given {
@@ -64,7 +71,7 @@ impl Spec {
 
     /// A field that a file has, or that its model knows: a value of its kind.
     fn kind_of(&self, path: &str) -> Option<Value> {
-        let known = leaves(&self.fields).into_iter().find(|(p, _)| p == path).map(|(_, old)| old.clone());
+        let known = field::leaf(&self.fields, path).cloned();
         known.or_else(|| machine::kinds(&self.model).and_then(|kinds| (kinds.of)(path)))
     }
 

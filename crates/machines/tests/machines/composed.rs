@@ -174,6 +174,7 @@ fn what_is_wrong_in_a_file_is_named() {
             "no field \"memory.hbm.bandwidth_gbs\"; did you mean \"memory.hbm.bandwidth_gb_s\"?",
         ),
         ("[unit.ntt]", "[unit.\"a b\"]", "has no field \"unit.a b.does\""),
+        ("clock_mhz = 1000", "clock_mhz = 1000\nclock_mhy = 1", "did you mean \"chip.clock_mhz\"?"),
         (
             "word_bits = 64",
             "word_bits = 64\nclusters = 4",
@@ -198,7 +199,7 @@ fn what_is_wrong_in_a_file_is_named() {
         (
             "model = \"composed\"",
             "model = \"composed\"\nname = \"\"",
-            "field \"name\": a name of one line is wanted, got \"\"",
+            "field \"name\": a name of one line of at most 200 letters is wanted, got \"\"",
         ),
         ("model = \"composed\"", "model = \"composed\"\nname = \"a\\nb\"", "field \"name\": a name of one line"),
         ("clock_mhz = 1000", "clock_mhz = inf", "field \"chip.clock_mhz\""),
@@ -213,6 +214,21 @@ fn what_is_wrong_in_a_file_is_named() {
         let got = opened.expect_err(to).to_string();
         assert!(got.contains(wanted), "{to}: \"{got}\" should say \"{wanted}\"");
     }
+}
+
+/// A field is compared with all others, so a file of very many would be read for minutes, and one long name with every
+/// field's for as long.
+#[test]
+fn files_that_are_too_much_are_refused_before_they_are_read() {
+    let refused = |text: &str| Spec::from_toml(text, "mine.toml").map(drop).unwrap_err().to_string();
+    let unit = |number: usize| format!("[unit.u{number}]\ndoes = [\"ntt\"]\nwords_per_cycle = 1\n");
+    let many = refused(&format!("{SMALL}{}", (0..20_000).map(unit).collect::<String>()));
+    assert!(many.contains("a machine has at most 2000 fields, got 40"), "{many}");
+    let long = refused(&SMALL.replacen("model =", &format!("name = \"{}\"\nmodel =", "m".repeat(400_000)), 1));
+    assert!(long.contains("at most 200 letters is wanted, got 400000 letters"), "{}", &long[..200.min(long.len())]);
+    // No name is mended by itself.
+    let bad = refused(&SMALL.replacen("[unit.ntt]", "[unit.\"a b\"]", 1));
+    assert!(!bad.contains("did you mean"), "{bad}");
 }
 
 #[test]

@@ -31,8 +31,8 @@ pub enum WriteError {
     )]
     Lacks { op: String, region: String },
     #[error(
-        "HERACLES tells the primes of a value by their number alone, and under a set with words no level is a part of the one \
-         above ({}): write lines of JSON (a name that ends in .jsonl), or choose a set without words, such as boot",
+        "HERACLES tells the primes of a value by their number alone, and under a set with words a level may have primes that \
+         the one above lacks ({}): write lines of JSON (a name that ends in .jsonl), or choose a set without words, such as boot",
         alike.map(|(a, b)| format!("levels {a} and {b} have as many")).unwrap_or_default()
     )]
     Words {
