@@ -260,6 +260,11 @@ pub(crate) fn kinds(model: &str) -> Option<&'static Kinds> {
     (model == "composed").then_some(&composed::KINDS)
 }
 
+/// The names that parts of such a machine can have.
+pub(crate) fn part_names() -> String {
+    format!("a name of 1 to {} letters, digits, \"-\" and \"_\"", composed::MOST_LETTERS)
+}
+
 /// The text of a composed machine's file, to be edited: every section with a comment on each line.
 #[must_use]
 pub fn new_machine(name: &str) -> String {

@@ -4,7 +4,7 @@ use super::{Paths, Spec};
 use crate::{
     error::{MachineError, nearest},
     field::{self, assumption, is_assumption, leaves},
-    machine,
+    machine::{self, part_names},
 };
 use toml::{Table, Value};
 
@@ -85,6 +85,11 @@ impl Spec {
             let known = leaves(&self.fields);
             let own = known.iter().map(|(p, _)| p).chain(self.short_names.keys()).map(String::as_str);
             let possible: Vec<String> = kinds.into_iter().flat_map(|kinds| (kinds.paths)(path)).collect();
+            // The path of a field, but for the name of a part in it.
+            if possible.iter().any(|known| known == path) {
+                let name = path.split('.').nth(1).unwrap_or_default();
+                return Err(self.wrong(path, part_names(), format!("{name:?}")));
+            }
             return Err(MachineError::UnknownKey {
                 machine: self.name.clone(),
                 key: path.into(),
