@@ -302,6 +302,19 @@ impl Spec {
         full.iter().any(|path| field::leaf(&self.fields, path).is_some())
     }
 
+    /// Whether this field may be given: one that is there, or one that its model knows, of a part that is there.
+    #[must_use]
+    pub fn takes(&self, path: &str) -> bool {
+        self.paths(path).iter().all(|path| {
+            let section = path.rsplit_once('.').map_or("", |(section, _)| section);
+            let is_part = section.contains('.');
+            let is_there = |known: &String| known.strip_prefix(section).is_some_and(|rest| rest.starts_with('.'));
+            self.has(path)
+                || self.kind_of(path).is_some()
+                    && (!is_part || leaves(&self.fields).iter().any(|(known, _)| is_there(known)))
+        })
+    }
+
     /// Whether a variant or the user has given this field, whatever its value.
     pub(crate) fn is_changed(&self, path: &str) -> bool {
         built_in(&self.built_in).is_ok_and(|base| base.sources.get(path) != self.sources.get(path))

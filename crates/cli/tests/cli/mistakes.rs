@@ -227,6 +227,8 @@ fn options_without_effect_are_refused() {
     for (arguments, wanted) in [
         (&["time", "ntt", "--machine", "ark", "--device", "abacus"][..], "there is no device \"abacus\""),
         (&["time", "ntt", "--machine", "ark", "--device", "upmem"], "\"limbwise time\" computes on no device"),
+        // A field that the model knows, of a part that the machine does not have.
+        (&["time", "ntt", "--machine", "ark,fab", "--set", "unit.fft.count=2"], "has a part \"unit.fft\""),
         (&["record", "linear", "--device", "abacus"], "there is no device \"abacus\""),
         (&["record", "linear", "--device", "upmem"], "\"limbwise record\" computes on no device"),
         (&["time", "ntt", "--machine", "ark", "--part", "2"], "--part: the rows of a part on the machine cluster"),

@@ -70,7 +70,7 @@ impl Spec {
     }
 
     /// A field that a file has, or that its model knows: a value of its kind.
-    fn kind_of(&self, path: &str) -> Option<Value> {
+    pub(super) fn kind_of(&self, path: &str) -> Option<Value> {
         let known = field::leaf(&self.fields, path).cloned();
         known.or_else(|| machine::kinds(&self.model).and_then(|kinds| (kinds.of)(path)))
     }

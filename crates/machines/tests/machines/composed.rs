@@ -232,6 +232,23 @@ fn files_that_are_too_much_are_refused_before_they_are_read() {
     assert!(long.contains("at most 200 letters is wanted, got 400000 letters"), "{}", &long[..200.min(long.len())]);
 }
 
+/// A field that a file leaves out can be given, where the part is there that it is a field of.
+#[test]
+fn fields_that_a_file_leaves_out_can_be_given() {
+    let small = of(SMALL);
+    for path in ["unit.ntt.count", "unit.ntt.words_per_cycle", "clusters", "host.bandwidth_gb_s", "chip.word_bits"] {
+        assert!(small.takes(path), "{path}");
+    }
+    for path in ["unit.fft.count", "unit.ntt.counts", "network.noc.fill_cycles", "unit.nt.count", "chip", ""] {
+        assert!(!small.takes(path), "{path}");
+    }
+    let ark = Spec::load("ark").unwrap();
+    assert!(!ark.has("unit.nttu.count") && ark.takes("unit.nttu.count"));
+    assert!(!Spec::load("cpu").unwrap().takes("unit.nttu.count"));
+    let seconds = |spec: &Spec| time(&programs::rotations(1), spec).unwrap().seconds;
+    assert!(seconds(&ark.with_overrides(&[("unit.nttu.count", "4")]).unwrap()) < seconds(&ark));
+}
+
 #[test]
 fn what_does_not_go_together_is_named() {
     // A loop beside a way that is whole, two memories on one reader, and one beyond what is off the chip.
