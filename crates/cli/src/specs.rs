@@ -21,17 +21,20 @@ pub(crate) fn changed(names: &[String], changes: &[(String, String)]) -> anyhow:
     for spec in &mut specs {
         *spec = spec.with_overrides(&changes_of(spec, changes))?;
     }
-    let known = |change: &&(String, String)| specs.iter().any(|spec| spec.has(&change.0));
+    let known = |change: &&(String, String)| specs.iter().any(|spec| spec.takes(&change.0));
     let Some(change) = changes.iter().find(|change| !known(change)) else { return Ok(specs) };
     let one = std::slice::from_ref(change);
     let refusals: Vec<MachineError> = specs.iter().filter_map(|spec| spec.with_overrides(one).err()).collect();
     let has_hint = |e: &&MachineError| matches!(e, MachineError::UnknownKey { nearest: Some(_), .. });
     match refusals.iter().find(has_hint).or(refusals.first()) {
         Some(refusal) => Err(Mistake(format!("--set {}={}: {refusal}", change.0, change.1)).into()),
-        None => Ok(specs),
+        None => {
+            let part = change.0.rsplit_once('.').map_or("", |(part, _)| part);
+            Err(Mistake(format!("--set {}={}: no machine here has a part \"{part}\"", change.0, change.1)).into())
+        }
     }
 }
 
 pub(crate) fn changes_of(spec: &Spec, changes: &[(String, String)]) -> Vec<(String, String)> {
-    changes.iter().filter(|(path, _)| spec.has(path)).cloned().collect()
+    changes.iter().filter(|(path, _)| spec.takes(path)).cloned().collect()
 }

@@ -165,8 +165,11 @@ fn hint(nearest: &Option<String>) -> String {
 
 /// The most similar candidate, if no more than half of its letters differ.
 pub(crate) fn nearest<'a>(wanted: &str, candidates: impl Iterator<Item = &'a str>) -> Option<String> {
-    let differing = |c: &'a str| (100 * distance(wanted, c) / c.len().max(wanted.len()).max(1), c);
-    candidates.map(differing).min().filter(|(percent, _)| *percent <= 50).map(|(_, best)| best.to_owned())
+    let percent = |letters: usize, c: &str| 100 * letters / c.len().max(wanted.len()).max(1);
+    // At least as many letters differ as one has more than the other: long names are not compared with short ones.
+    let near = candidates.filter(|c| percent(c.len().abs_diff(wanted.len()), c) <= 50);
+    let differing = near.map(|c| (percent(distance(wanted, c), c), c));
+    differing.min().filter(|(percent, _)| *percent <= 50).map(|(_, best)| best.to_owned())
 }
 
 /// Levenshtein's distance: letters to insert, delete or replace.

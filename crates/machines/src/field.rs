@@ -147,6 +147,20 @@ pub(crate) fn leaves(table: &Table) -> Vec<(String, &Value)> {
     found
 }
 
+/// The field of a path, as [`leaves`] finds it.
+pub(crate) fn leaf<'a>(table: &'a Table, path: &str) -> Option<&'a Value> {
+    if let Some(value) = table.get(path).filter(|value| !value.is_table() || is_assumption(value)) {
+        return Some(value);
+    }
+    let (section, rest) = path.split_once('.')?;
+    let inner = table.get(section)?;
+    match inner.as_table()? {
+        entries if section == "assumed" => entries.get(rest),
+        _ if is_assumption(inner) => None,
+        fields => leaf(fields, rest),
+    }
+}
+
 /// The comment beside each field of a file, or else beside the head of its section. A text that is no TOML has none.
 pub(crate) fn sources(text: &str) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
@@ -238,5 +252,22 @@ pub(crate) fn kind(value: &Value) -> String {
         Value::Array(items) => format!("a list of {} numbers", items.len()),
         Value::Table(_) => "a table of \"value\" and \"reason\"".into(),
         _ => "a text".into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_field_is_found_where_it_stands_among_all() {
+        let text = "a = 1\nb = { value = 2, reason = \"r\" }\n[c]\nd = 3\n[c.e]\nf = 4\n[assumed]\ng = { value = 5, reason = \"r\" }\nh = {}\n";
+        let table: Table = toml::from_str(text).unwrap();
+        let all = leaves(&table);
+        assert_eq!(all.len(), 6);
+        assert!(all.iter().all(|(path, value)| leaf(&table, path) == Some(value)), "{all:?}");
+        for path in ["c", "c.e", "b.value", "assumed", "assumed.g.value", "c.x", "x", ""] {
+            assert_eq!(leaf(&table, path), None, "{path}");
+        }
     }
 }

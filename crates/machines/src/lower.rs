@@ -90,13 +90,6 @@ impl<'a> Work<'a> {
         work
     }
 
-    /// Sets grains a tick of a pool aside for loads and stores.
-    pub(crate) fn set_aside(&mut self, port: usize, grains: u64) {
-        self.empty.set_aside(port, grains);
-        let pools = &self.empty.pools;
-        self.stages.iter_mut().for_each(|stage| *stage = stage.within(pools));
-    }
-
     fn read_graph<M: Machine + ?Sized>(&mut self, machine: &M) {
         let graph = self.graph;
         let costs = machine.costs(graph);

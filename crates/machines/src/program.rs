@@ -250,12 +250,14 @@ impl Program {
         self.edges.reserve(tasks + 2 * operands);
     }
 
-    /// Sets grains a tick of a pool aside for loads and stores.
+    /// Sets grains a tick of a pool aside for loads and stores: stages that draw more than is left run longer.
     pub(crate) fn set_aside(&mut self, port: usize, grains: u64) {
         if let Some(pool) = self.pools.get_mut(port) {
             pool.per_tick = pool.per_tick.saturating_sub(grains).max(1);
             self.aside = Some((port, grains));
         }
+        let pools = &self.pools;
+        self.tasks.iter_mut().for_each(|task| task.stage = task.stage.within(pools));
     }
 
     /// Grains a tick that are set aside of a pool.
@@ -327,23 +329,53 @@ impl Program {
     ///
     /// With streaming, a task starts when the first part of its operand is out, but not so early that it would want the
     /// last part before that is out.
-    #[inline]
     #[must_use]
     pub fn release(&self, edge: Edge, start: u64, waiting: Option<&Stage>) -> u64 {
-        let task = match edge {
-            Edge::Start(_) | Edge::Gate(_) => return start,
-            Edge::Taken(task) => return start.saturating_add(self.tasks[task.index()].stage.occupancy),
-            Edge::Output(task) | Edge::End(task) => task,
-        };
-        let made = &self.tasks[task.index()].stage;
-        let end = start.saturating_add(made.fill).saturating_add(made.occupancy);
-        let streams = self.streaming && matches!(edge, Edge::Output(_));
-        match waiting.filter(|stage| streams && !stage.whole_input) {
-            None => end,
-            Some(waiting) => {
-                let first = start.saturating_add(made.fill).saturating_add(part(made));
-                first.max(end.saturating_sub(waiting.occupancy - part(waiting)))
-            }
+        let Some(task) = edge.task() else { return start };
+        self.begun(task, start).release(edge, waiting.map_or(0, |stage| self.lead(stage)))
+    }
+
+    /// What happens to a task that starts at a tick.
+    #[inline]
+    pub(crate) fn begun(&self, task: TaskId, start: u64) -> Begun {
+        let stage = &self.tasks[task.index()].stage;
+        let out = start.saturating_add(stage.fill);
+        Begun {
+            start,
+            taken: start.saturating_add(stage.occupancy),
+            first: if self.streaming { out.saturating_add(part(stage)) } else { 0 },
+            end: out.saturating_add(stage.occupancy),
+        }
+    }
+
+    /// How long before the end of an operand's output a task may start: 0 where it waits for all of it.
+    #[inline]
+    pub(crate) fn lead(&self, stage: &Stage) -> u64 {
+        if self.streaming && !stage.whole_input { stage.occupancy - part(stage) } else { 0 }
+    }
+}
+
+/// When what others wait for happens to a task.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Begun {
+    start: u64,
+    /// All operands are taken, and the unit is free.
+    pub(crate) taken: u64,
+    /// The first part of the output is out; without streaming, units do not ask.
+    first: u64,
+    /// All of the output is out.
+    end: u64,
+}
+
+impl Begun {
+    /// The earliest start of what waits by an edge, with its [lead](Program::lead).
+    #[inline]
+    pub(crate) fn release(self, edge: Edge, lead: u64) -> u64 {
+        match edge {
+            Edge::Start(_) | Edge::Gate(_) => self.start,
+            Edge::Taken(_) => self.taken,
+            Edge::End(_) => self.end,
+            Edge::Output(_) => self.first.max(self.end.saturating_sub(lead)),
         }
     }
 }

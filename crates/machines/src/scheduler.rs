@@ -35,32 +35,20 @@ fn awaited(program: &Program, edge: Edge) -> usize {
 }
 
 impl Followers {
-    /// Also the number of edges of each task and gate; a gate has one to the gate before it.
-    fn new(program: &Program) -> (Self, Vec<u32>) {
-        let tasks = program.tasks.len();
-        let mut edges: Vec<(u32, Edge)> = Vec::with_capacity(2 * tasks);
-        let mut unknown = Vec::with_capacity(tasks + program.gates());
-        for (waiter, id) in (0..).zip(program.ids()) {
-            edges.extend(program.edges(id).iter().map(|&edge| (waiter, edge)));
-            unknown.push(length(program.edges(id)));
-        }
-        for (gate, waiter) in (0..program.gates()).zip(length(&program.tasks)..) {
-            edges.extend(program.gate_edges(gate).iter().map(|&edge| (waiter, edge)));
-            unknown.push(length(program.gate_edges(gate)) + u32::from(gate > 0));
-        }
-        let mut first = vec![0u32; unknown.len() + 1];
-        edges.iter().for_each(|(_, edge)| first[awaited(program, *edge) + 1] += 1);
+    fn new(program: &Program) -> Self {
+        let mut first = vec![0u32; program.tasks.len() + program.gates() + 1];
+        for_each_edge(program, |_, edge| first[awaited(program, edge) + 1] += 1);
         for i in 1..first.len() {
             first[i] += first[i - 1];
         }
         let mut next = first.clone();
-        let mut list = vec![(0, Edge::Gate(0)); edges.len()];
-        for entry in edges {
-            let at = &mut next[awaited(program, entry.1)];
-            list[*at as usize] = entry;
+        let mut list = vec![(0, Edge::Gate(0)); first.last().map_or(0, |&all| all as usize)];
+        for_each_edge(program, |waiter, edge| {
+            let at = &mut next[awaited(program, edge)];
+            list[*at as usize] = (waiter, edge);
             *at += 1;
-        }
-        (Self { first, list }, unknown)
+        });
+        Self { first, list }
     }
 
     fn range(&self, awaited: usize) -> std::ops::Range<usize> {
@@ -68,8 +56,41 @@ impl Followers {
     }
 }
 
+/// Edges with what waits, tasks and then gates; those from a gate to the next one are not among them.
+fn for_each_edge(program: &Program, mut found: impl FnMut(u32, Edge)) {
+    for (waiter, id) in (0..).zip(program.ids()) {
+        program.edges(id).iter().for_each(|&edge| found(waiter, edge));
+    }
+    for (gate, waiter) in (0..program.gates()).zip(length(&program.tasks)..) {
+        program.gate_edges(gate).iter().for_each(|&edge| found(waiter, edge));
+    }
+}
+
 fn length<T>(items: &[T]) -> u32 {
     u32::try_from(items.len()).expect("a program holds fewer than 2^32 tasks and edges")
+}
+
+/// What waits: a task or a gate.
+#[derive(Clone, Copy)]
+struct Waiter {
+    /// Earliest start so far, and because of which task.
+    release: u64,
+    bound_by: Option<TaskId>,
+    /// Edges that are still unknown.
+    unknown: u32,
+    /// How long before the end of an operand's output it may start.
+    lead: u64,
+}
+
+fn waiters(program: &Program) -> Vec<Waiter> {
+    let waiter = |edges: &[Edge], lead| Waiter { release: 0, bound_by: None, unknown: length(edges), lead };
+    let tasks = program.ids().zip(&program.tasks);
+    let mut all: Vec<Waiter> = Vec::with_capacity(program.tasks.len() + program.gates());
+    all.extend(tasks.map(|(id, task)| waiter(program.edges(id), program.lead(&task.stage))));
+    all.extend((0..program.gates()).map(|gate| waiter(program.gate_edges(gate), 0)));
+    // A gate waits for the one before it as well.
+    all.iter_mut().skip(program.tasks.len() + 1).for_each(|gate| gate.unknown += 1);
+    all
 }
 
 /// State of the scheduler; tasks first, then gates.
@@ -77,18 +98,17 @@ struct State<'a> {
     program: &'a Program,
     followers: Followers,
     start: Vec<u64>,
-    bound_by: Vec<Option<TaskId>>,
-    /// Earliest start so far, and how many edges are still unknown.
-    release: Vec<u64>,
-    unknown: Vec<u32>,
+    waiters: Vec<Waiter>,
     /// Gates that opened and have not yet released their followers.
     opened: Vec<usize>,
     /// Tasks by the time at which they may start, and by the time at which they let go of their unit.
     waiting: BinaryHeap<Reverse<(u64, TaskId)>>,
     running: BinaryHeap<Reverse<(u64, TaskId)>>,
     units: Vec<Unit>,
+    /// Tasks in the queues of units.
+    ready: usize,
     pools: [Shared; POOLS],
-    /// First tasks of the units, while one of them is chosen.
+    /// First tasks of the units, while some of them are started.
     heads: Vec<(TaskId, usize)>,
 }
 
@@ -113,41 +133,35 @@ struct Unit {
 /// If a stage takes more of a unit or a pool than there is.
 #[must_use]
 pub fn run(program: Program) -> Schedule {
-    let (followers, unknown) = Followers::new(&program);
-    let (tasks, all) = (program.tasks.len(), unknown.len());
+    let tasks = program.tasks.len();
     let shared = |free| Shared { free, last: None };
     let unit = |&width: &u64| Unit { ready: BinaryHeap::new(), width: shared(width), short_of: None };
     let mut state = State {
-        followers,
+        followers: Followers::new(&program),
         start: vec![0; tasks],
-        bound_by: vec![None; all],
-        release: vec![0; all],
+        waiters: waiters(&program),
         opened: Vec::new(),
         waiting: BinaryHeap::new(),
         running: BinaryHeap::new(),
         units: program.widths.iter().map(unit).collect(),
+        ready: 0,
         pools: std::array::from_fn(|i| shared(program.pools.get(i).map_or(0, |p| p.per_tick))),
         heads: Vec::with_capacity(program.units.len()),
-        unknown,
         program: &program,
     };
-    for id in program.ids().filter(|id| state.unknown[id.index()] == 0) {
+    for id in program.ids().filter(|id| state.waiters[id.index()].unknown == 0) {
         state.waiting.push(Reverse((0, id)));
     }
-    let empty = (tasks..all).filter(|&gate| state.unknown[gate] == 0).collect();
-    state.opened = empty;
+    state.opened = (tasks..state.waiters.len()).filter(|&gate| state.waiters[gate].unknown == 0).collect();
     state.tell_gates();
     while let Some(now) = state.next_event() {
         state.let_go(now);
         state.admit(now);
-        while let Some(unit) = state.next_unit() {
-            state.begin(unit, now);
-        }
+        state.begin_all(now);
     }
-    assert!(state.units.iter().all(|u| u.ready.is_empty()), "a stage takes more than there is");
-    state.bound_by.truncate(tasks);
-    let (start, bound_by) = (state.start, state.bound_by);
-    Schedule { start, bound_by, program }
+    assert!(state.ready == 0, "a stage takes more than there is");
+    let bound_by = state.waiters[..tasks].iter().map(|task| task.bound_by).collect();
+    Schedule { start: state.start, bound_by, program }
 }
 
 impl State<'_> {
@@ -158,8 +172,7 @@ impl State<'_> {
     /// The next time at which something can start.
     fn next_event(&self) -> Option<u64> {
         let arrival = self.waiting.peek().map(|r| r.0.0);
-        let wanted = self.units.iter().any(|u| !u.ready.is_empty());
-        let freed = self.running.peek().map(|r| r.0.0).filter(|_| wanted);
+        let freed = self.running.peek().map(|r| r.0.0).filter(|_| self.ready > 0);
         arrival.into_iter().chain(freed).min()
     }
 
@@ -183,54 +196,82 @@ impl State<'_> {
             self.waiting.pop();
             let unit = usize::from(self.stage(id).unit);
             self.units[unit].ready.push(Reverse(id));
+            self.ready += 1;
         }
     }
 
-    /// The unit whose first task can start and comes first in the plan. Later tasks do not overtake one that waits for a
-    /// bandwidth they want as well: small draws would keep a large one waiting for ever (ADR 47). Tasks on other units that
-    /// draw nothing may overtake it. A task without occupancy takes nothing, so it starts whatever is free.
-    fn next_unit(&mut self) -> Option<usize> {
+    /// Starts first tasks of units in the order of the plan, as far as they can start. Later tasks do not overtake one that
+    /// waits for a bandwidth they want as well: small draws would keep a large one waiting for ever (ADR 47). Tasks on other
+    /// units that draw nothing may overtake it. A task without occupancy takes nothing, so it starts whatever is free.
+    ///
+    /// What cannot start stays so while others start, which only take more: each first task is looked at once, and
+    /// what comes up behind one that started takes its place among those that are left.
+    fn begin_all(&mut self, now: u64) {
         self.heads.clear();
         let head = |(unit, u): (usize, &Unit)| u.ready.peek().map(|Reverse(id)| (*id, unit));
         self.heads.extend(self.units.iter().enumerate().filter_map(head));
         self.heads.sort_unstable();
-        let mut wanted = [false; POOLS];
-        for &(id, at) in &self.heads {
-            let (stage, unit) = (&self.program.tasks[id.index()].stage, &mut self.units[at]);
-            if stage.occupancy == 0 {
-                return Some(at);
-            }
-            if unit.width.free < stage.width {
-                unit.short_of = None;
+        let (mut wanted, mut at, mut is_told) = ([false; POOLS], 0, true);
+        while let Some(&(id, unit)) = self.heads.get(at) {
+            if !self.can_start(id, unit, &mut wanted) {
+                at += 1;
                 continue;
             }
-            let draws = stage.draws.iter().enumerate().filter(|(_, draw)| **draw > 0);
-            let lacks = |&(pool, &draw): &(usize, &u64)| wanted[pool] || draw > self.pools[pool].free;
-            let Some((pool, _)) = draws.clone().find(lacks) else { return Some(at) };
-            unit.short_of = Some(pool);
-            draws.for_each(|(pool, _)| wanted[pool] = true);
+            is_told &= at == 0;
+            self.begin(unit, now);
+            self.heads.remove(at);
+            if let Some(&Reverse(next)) = self.units[unit].ready.peek() {
+                let place = at + self.heads[at..].partition_point(|&(other, _)| other < next);
+                self.heads.insert(place, (next, unit));
+            }
         }
-        None
+        // What others took since may be what a task lacks first.
+        if !is_told {
+            wanted = [false; POOLS];
+            for at in 0..self.heads.len() {
+                let (id, unit) = self.heads[at];
+                self.can_start(id, unit, &mut wanted);
+            }
+        }
+    }
+
+    /// Whether the first task of a unit can start; if not, what it waits for.
+    fn can_start(&mut self, id: TaskId, unit: usize, wanted: &mut [bool; POOLS]) -> bool {
+        let (stage, unit) = (&self.program.tasks[id.index()].stage, &mut self.units[unit]);
+        if stage.occupancy == 0 {
+            return true;
+        }
+        if unit.width.free < stage.width {
+            unit.short_of = None;
+            return false;
+        }
+        let draws = stage.draws.iter().enumerate().filter(|(_, draw)| **draw > 0);
+        let lacks = |&(pool, &draw): &(usize, &u64)| wanted[pool] || draw > self.pools[pool].free;
+        let Some((pool, _)) = draws.clone().find(lacks) else { return true };
+        unit.short_of = Some(pool);
+        draws.for_each(|(pool, _)| wanted[pool] = true);
+        false
     }
 
     fn begin(&mut self, unit: usize, now: u64) {
         let Some(Reverse(id)) = self.units[unit].ready.pop() else { return };
-        let stage = *self.stage(id);
+        self.ready -= 1;
+        let stage = &self.program.tasks[id.index()].stage;
         // A task that could have started earlier waited for its unit or a bandwidth, not for an operand.
-        if self.release[id.index()] < now {
+        if self.waiters[id.index()].release < now {
             let unit = &self.units[unit];
-            self.bound_by[id.index()] = unit.short_of.map_or(unit.width.last, |pool| self.pools[pool].last);
+            self.waiters[id.index()].bound_by = unit.short_of.map_or(unit.width.last, |pool| self.pools[pool].last);
         }
         self.start[id.index()] = now;
+        let begun = self.program.begun(id, now);
         if stage.occupancy > 0 {
             self.units[unit].width.free -= stage.width;
             self.pools.iter_mut().zip(stage.draws).for_each(|(pool, draw)| pool.free -= draw);
-            self.running.push(Reverse((now.saturating_add(stage.occupancy), id)));
+            self.running.push(Reverse((begun.taken, id)));
         }
         for at in self.followers.range(id.index()) {
             let (follower, edge) = self.followers.list[at];
-            let waiting = self.program.tasks.get(follower as usize).map(|task| &task.stage);
-            let earliest = self.program.release(edge, now, waiting);
+            let earliest = begun.release(edge, self.waiters[follower as usize].lead);
             self.tell(follower as usize, earliest, Some(id));
         }
         self.tell_gates();
@@ -238,28 +279,28 @@ impl State<'_> {
 
     /// Applies one edge: the follower starts at `earliest` or later.
     fn tell(&mut self, follower: usize, earliest: u64, by: Option<TaskId>) {
+        let waiter = &mut self.waiters[follower];
         // Of edges with the same time the last one counts. Any of them bounds the start, so any makes a critical path.
-        if earliest >= self.release[follower] {
-            self.release[follower] = earliest;
-            self.bound_by[follower] = by;
+        if earliest >= waiter.release {
+            (waiter.release, waiter.bound_by) = (earliest, by);
         }
-        self.unknown[follower] -= 1;
-        if self.unknown[follower] > 0 {
+        waiter.unknown -= 1;
+        if waiter.unknown > 0 {
             return;
         }
-        match u32::try_from(follower).ok().filter(|_| follower < self.program.tasks.len()) {
-            Some(task) => self.waiting.push(Reverse((self.release[follower], TaskId(task)))),
+        match u32::try_from(follower).ok().filter(|_| follower < self.start.len()) {
+            Some(task) => self.waiting.push(Reverse((waiter.release, TaskId(task)))),
             None => self.opened.push(follower),
         }
     }
 
     fn tell_gates(&mut self) {
         while let Some(gate) = self.opened.pop() {
-            let (opens, by) = (self.release[gate], self.bound_by[gate]);
+            let Waiter { release: opens, bound_by: by, .. } = self.waiters[gate];
             for at in self.followers.range(gate) {
                 self.tell(self.followers.list[at].0 as usize, opens, by);
             }
-            if gate + 1 < self.unknown.len() {
+            if gate + 1 < self.waiters.len() {
                 self.tell(gate + 1, opens, by);
             }
         }

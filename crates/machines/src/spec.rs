@@ -129,15 +129,19 @@ fn built_in(name: &str) -> Result<Spec, MachineError> {
     spec_of(name, text, parse(text, name)?)
 }
 
+/// Letters of a machine's name.
+const LONGEST_NAME: usize = 200;
+
 /// A name that reports can show: one line, not empty.
 fn name_of(name: String, origin: &str) -> Result<String, MachineError> {
-    match name.trim().is_empty() || name.contains(char::is_control) {
+    let length = name.chars().count();
+    match name.trim().is_empty() || name.contains(char::is_control) || length > LONGEST_NAME {
         false => Ok(name),
         true => Err(MachineError::Value {
             machine: origin.into(),
             key: "name".into(),
-            wanted: "a name of one line".into(),
-            got: format!("{name:?}"),
+            wanted: format!("a name of one line of at most {LONGEST_NAME} letters"),
+            got: if length > LONGEST_NAME { format!("{length} letters") } else { format!("{name:?}") },
         }),
     }
 }
@@ -295,7 +299,20 @@ impl Spec {
     #[must_use]
     pub fn has(&self, path: &str) -> bool {
         let full = self.paths(path);
-        leaves(&self.fields).iter().any(|(known, _)| full.contains(known))
+        full.iter().any(|path| field::leaf(&self.fields, path).is_some())
+    }
+
+    /// Whether this field may be given: one that is there, or one that its model knows, of a part that is there.
+    #[must_use]
+    pub fn takes(&self, path: &str) -> bool {
+        self.paths(path).iter().all(|path| {
+            let section = path.rsplit_once('.').map_or("", |(section, _)| section);
+            let is_part = section.contains('.');
+            let is_there = |known: &String| known.strip_prefix(section).is_some_and(|rest| rest.starts_with('.'));
+            self.has(path)
+                || self.kind_of(path).is_some()
+                    && (!is_part || leaves(&self.fields).iter().any(|(known, _)| is_there(known)))
+        })
     }
 
     /// Whether a variant or the user has given this field, whatever its value.

@@ -214,6 +214,10 @@ fn outputs_do_not_overwrite_each_other() {
     // What is refused late has printed nothing either.
     let text = refused(&folder, &["record", "bootstrap", "--preset", "boot", "--operations", "b.csv"]);
     assert!(text.contains("HERACLES"), "{text}");
+    // A set with words is no chain, whatever the program does under it.
+    let words = ["record", "linear", "--preset", "boot-words", "--operations", "w.csv"];
+    let text = refused(&folder, &words);
+    assert!(text.contains("have as many") && text.contains(".jsonl"), "{text}");
 }
 
 /// Options that would do nothing are refused.
@@ -223,6 +227,8 @@ fn options_without_effect_are_refused() {
     for (arguments, wanted) in [
         (&["time", "ntt", "--machine", "ark", "--device", "abacus"][..], "there is no device \"abacus\""),
         (&["time", "ntt", "--machine", "ark", "--device", "upmem"], "\"limbwise time\" computes on no device"),
+        // A field that the model knows, of a part that the machine does not have.
+        (&["time", "ntt", "--machine", "ark,fab", "--set", "unit.fft.count=2"], "has a part \"unit.fft\""),
         (&["record", "linear", "--device", "abacus"], "there is no device \"abacus\""),
         (&["record", "linear", "--device", "upmem"], "\"limbwise record\" computes on no device"),
         (&["time", "ntt", "--machine", "ark", "--part", "2"], "--part: the rows of a part on the machine cluster"),

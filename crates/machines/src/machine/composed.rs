@@ -14,7 +14,7 @@ mod network;
 mod numbers;
 mod traffic;
 
-pub(crate) use fields::KINDS;
+pub(crate) use fields::{KINDS, MOST_LETTERS};
 
 use self::{
     cost::Each,

@@ -208,22 +208,21 @@ pub trait Machine {
     /// As [`Self::accept`], and [`MachineError::NoRoom`] where an operation wants more on-chip memory than there is.
     fn schedule(&self, graph: &Graph) -> Result<Schedule, MachineError> {
         self.accept(graph)?;
-        let mut work = Work::new(graph, self);
-        let first = scheduler::run(lower(&work, work.nodes())?);
-        let (mut order, mut best) = (None, first);
+        let work = Work::new(graph, self);
+        let mut best = scheduler::run(lower(&work, work.nodes())?);
         if self.off_chip(graph).is_some() && self.order() == Order::List {
-            let as_started = started(graph, &best);
-            let second = scheduler::run(lower(&work, &as_started)?);
+            let second = scheduler::run(lower(&work, &started(graph, &best))?);
             if second.ticks() < best.ticks() {
-                (order, best) = (Some(as_started), second);
+                best = second;
             }
         }
         // What is loaded and stored takes its part of the port, in proportion to its bytes (ADR 47).
         let Some((port, grains)) = self.port().and_then(|port| Some((port, best.through(port)?))) else {
             return Ok(best);
         };
-        work.set_aside(port, grains);
-        Ok(scheduler::run(lower(&work, order.as_deref().unwrap_or_else(|| work.nodes()))?))
+        let mut program = best.program;
+        program.set_aside(port, grains);
+        Ok(scheduler::run(program))
     }
 }
 
@@ -259,6 +258,11 @@ fn started(graph: &Graph, schedule: &Schedule) -> Vec<NodeId> {
 /// What a model says about its fields whose files are complete of themselves.
 pub(crate) fn kinds(model: &str) -> Option<&'static Kinds> {
     (model == "composed").then_some(&composed::KINDS)
+}
+
+/// The names that parts of such a machine can have.
+pub(crate) fn part_names() -> String {
+    format!("a name of 1 to {} letters, digits, \"-\" and \"_\"", composed::MOST_LETTERS)
 }
 
 /// The text of a composed machine's file, to be edited: every section with a comment on each line.

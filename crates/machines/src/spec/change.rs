@@ -4,9 +4,12 @@ use super::{Paths, Spec};
 use crate::{
     error::{MachineError, nearest},
     field::{self, assumption, is_assumption, leaves},
-    machine,
+    machine::{self, part_names},
 };
 use toml::{Table, Value};
+
+/// Most fields of a file that is complete of itself: more than its model has, with as many parts as it takes.
+const MOST_FIELDS: usize = 2000;
 
 impl Spec {
     /// A copy with single fields changed, as `("memory.hbm.bandwidth_gb_s", "2000")` or by short names. Values are
@@ -39,6 +42,10 @@ impl Spec {
     pub(super) fn complete(&mut self) -> Result<(), MachineError> {
         let Some(kinds) = machine::kinds(&self.model) else { return Ok(()) };
         let given: Vec<(String, Value)> = leaves(&self.fields).into_iter().map(|(p, v)| (p, v.clone())).collect();
+        if given.len() > MOST_FIELDS {
+            let problem = format!("a machine has at most {MOST_FIELDS} fields, got {}", given.len());
+            return Err(MachineError::File { origin: self.name.clone(), problem });
+        }
         self.fields = Table::new();
         let sources = std::mem::take(&mut self.sources);
         for (path, value) in given {
@@ -63,8 +70,8 @@ impl Spec {
     }
 
     /// A field that a file has, or that its model knows: a value of its kind.
-    fn kind_of(&self, path: &str) -> Option<Value> {
-        let known = leaves(&self.fields).into_iter().find(|(p, _)| p == path).map(|(_, old)| old.clone());
+    pub(super) fn kind_of(&self, path: &str) -> Option<Value> {
+        let known = field::leaf(&self.fields, path).cloned();
         known.or_else(|| machine::kinds(&self.model).and_then(|kinds| (kinds.of)(path)))
     }
 
@@ -78,6 +85,11 @@ impl Spec {
             let known = leaves(&self.fields);
             let own = known.iter().map(|(p, _)| p).chain(self.short_names.keys()).map(String::as_str);
             let possible: Vec<String> = kinds.into_iter().flat_map(|kinds| (kinds.paths)(path)).collect();
+            // The path of a field, but for the name of a part in it.
+            if possible.iter().any(|known| known == path) {
+                let name = path.split('.').nth(1).unwrap_or_default();
+                return Err(self.wrong(path, part_names(), format!("{name:?}")));
+            }
             return Err(MachineError::UnknownKey {
                 machine: self.name.clone(),
                 key: path.into(),

@@ -173,7 +173,12 @@ fn what_is_wrong_in_a_file_is_named() {
             "bandwidth_gbs = 1000",
             "no field \"memory.hbm.bandwidth_gbs\"; did you mean \"memory.hbm.bandwidth_gb_s\"?",
         ),
-        ("[unit.ntt]", "[unit.\"a b\"]", "has no field \"unit.a b.does\""),
+        (
+            "[unit.ntt]",
+            "[unit.\"a b\"]",
+            "field \"unit.a b.does\": a name of 1 to 40 letters, digits, \"-\" and \"_\" is wanted, got \"a b\"",
+        ),
+        ("clock_mhz = 1000", "clock_mhz = 1000\nclock_mhy = 1", "did you mean \"chip.clock_mhz\"?"),
         (
             "word_bits = 64",
             "word_bits = 64\nclusters = 4",
@@ -198,7 +203,7 @@ fn what_is_wrong_in_a_file_is_named() {
         (
             "model = \"composed\"",
             "model = \"composed\"\nname = \"\"",
-            "field \"name\": a name of one line is wanted, got \"\"",
+            "field \"name\": a name of one line of at most 200 letters is wanted, got \"\"",
         ),
         ("model = \"composed\"", "model = \"composed\"\nname = \"a\\nb\"", "field \"name\": a name of one line"),
         ("clock_mhz = 1000", "clock_mhz = inf", "field \"chip.clock_mhz\""),
@@ -213,6 +218,35 @@ fn what_is_wrong_in_a_file_is_named() {
         let got = opened.expect_err(to).to_string();
         assert!(got.contains(wanted), "{to}: \"{got}\" should say \"{wanted}\"");
     }
+}
+
+/// A field is compared with all others, so a file of very many would be read for minutes, and one long name with every
+/// field's for as long.
+#[test]
+fn files_that_are_too_much_are_refused_before_they_are_read() {
+    let refused = |text: &str| Spec::from_toml(text, "mine.toml").map(drop).unwrap_err().to_string();
+    let unit = |number: usize| format!("[unit.u{number}]\ndoes = [\"ntt\"]\nwords_per_cycle = 1\n");
+    let many = refused(&format!("{SMALL}{}", (0..20_000).map(unit).collect::<String>()));
+    assert!(many.contains("a machine has at most 2000 fields, got 40"), "{many}");
+    let long = refused(&SMALL.replacen("model =", &format!("name = \"{}\"\nmodel =", "m".repeat(400_000)), 1));
+    assert!(long.contains("at most 200 letters is wanted, got 400000 letters"), "{}", &long[..200.min(long.len())]);
+}
+
+/// A field that a file leaves out can be given, where the part is there that it is a field of.
+#[test]
+fn fields_that_a_file_leaves_out_can_be_given() {
+    let small = of(SMALL);
+    for path in ["unit.ntt.count", "unit.ntt.words_per_cycle", "clusters", "host.bandwidth_gb_s", "chip.word_bits"] {
+        assert!(small.takes(path), "{path}");
+    }
+    for path in ["unit.fft.count", "unit.ntt.counts", "network.noc.fill_cycles", "unit.nt.count", "chip", ""] {
+        assert!(!small.takes(path), "{path}");
+    }
+    let ark = Spec::load("ark").unwrap();
+    assert!(!ark.has("unit.nttu.count") && ark.takes("unit.nttu.count"));
+    assert!(!Spec::load("cpu").unwrap().takes("unit.nttu.count"));
+    let seconds = |spec: &Spec| time(&programs::rotations(1), spec).unwrap().seconds;
+    assert!(seconds(&ark.with_overrides(&[("unit.nttu.count", "4")]).unwrap()) < seconds(&ark));
 }
 
 #[test]

@@ -30,6 +30,15 @@ pub enum WriteError {
         if region.is_empty() { String::new() } else { format!(" (in region {region})") }
     )]
     Lacks { op: String, region: String },
+    #[error(
+        "HERACLES tells the primes of a value by their number alone, and under a set with words a level may have primes that \
+         the one above lacks ({}): write lines of JSON (a name that ends in .jsonl), or choose a set without words, such as boot",
+        alike.map(|(a, b)| format!("levels {a} and {b} have as many")).unwrap_or_default()
+    )]
+    Words {
+        /// Two levels of as many primes, but others.
+        alike: Option<(usize, usize)>,
+    },
     #[error(transparent)]
     Io(#[from] io::Error),
 }
@@ -38,10 +47,14 @@ pub enum WriteError {
 /// and sums, without what the rotations share; a merged division becomes a line.
 ///
 /// # Errors
-/// [`WriteError`]; nothing is written for a list with an operation that the format lacks.
+/// [`WriteError`]; nothing is written for a list with an operation or a set that the format lacks.
 pub fn write(mut out: impl Write, operations: &Operations) -> Result<(), WriteError> {
     if let Some(Operation { op, region, .. }) = operations.list.iter().find(|o| o.what == What::ModRaise) {
         return Err(WriteError::Lacks { op: op.clone(), region: region.clone() });
+    }
+    if let Some(levels) = &operations.levels {
+        let alike = (1..levels.len()).rev().find(|&level| levels[level].len() == levels[level - 1].len());
+        return Err(WriteError::Words { alike: alike.map(|level| (level - 1, level)) });
     }
     writeln!(out, "{HEADING}")?;
     let primes = operations.limbs + operations.special;
@@ -82,7 +95,7 @@ impl<W: Write> Lines<W> {
 
     fn new_value(&mut self, parts: usize, limbs: usize) -> Operand {
         self.temporary += 1;
-        Operand { name: format!("t{}", self.temporary - 1), parts, limbs }
+        Operand { name: format!("t{}", self.temporary - 1), parts, limbs, level: None }
     }
 
     fn operation(&mut self, operation: &Operation, keys: &str) -> io::Result<()> {
@@ -123,7 +136,7 @@ impl<W: Write> Lines<W> {
                 self.alias(&whole, out);
                 Ok(())
             }
-            What::ModRaise => unreachable!("refused before the first line"),
+            What::ModRaise | What::MultiplyRescaled => unreachable!("refused before the first line"),
         }
     }
 
@@ -149,7 +162,8 @@ impl<W: Write> Lines<W> {
             let mut products = Vec::new();
             for baby in terms {
                 let product = self.new_value(2, a.limbs);
-                let diagonal = Operand { name: format!("diag{}", self.temporary), parts: 1, limbs: a.limbs };
+                let diagonal =
+                    Operand { name: format!("diag{}", self.temporary), parts: 1, limbs: a.limbs, level: None };
                 self.line("mul_plain", &product, &[&babies[baby], &diagonal], "")?;
                 products.push(product);
             }
@@ -411,7 +425,7 @@ fn operand(text: &str) -> Result<Operand, String> {
     let number = |text: Option<&str>, most: usize| text?.parse::<usize>().ok().filter(|n| (1..=most).contains(n));
     let (limbs, parts) = (number(limbs, MOST_PRIMES).ok_or_else(wrong)?, number(parts, 3).ok_or_else(wrong)?);
     let name = name.filter(|name| !name.is_empty() && name.len() <= MOST_NAME).ok_or_else(wrong)?;
-    Ok(Operand { name: name.to_owned(), parts, limbs })
+    Ok(Operand { name: name.to_owned(), parts, limbs, level: None })
 }
 
 /// Checks the shapes of result and operands against the instruction.

@@ -5,11 +5,14 @@ use serde_json::{Map, Value, json};
 use std::io::{self, Write};
 
 pub fn write(mut out: impl Write, operations: &Operations) -> io::Result<()> {
-    let Operations { log_n, limbs, special, dnum, list } = operations;
-    let header = json!({
+    let Operations { log_n, limbs, special, dnum, levels, list } = operations;
+    let mut header = json!({
         "format": "limbwise-operations", "version": 1, "scheme": "CKKS", "log_n": log_n, "limbs": limbs,
         "special": special, "dnum": dnum, "operations": list.len(),
     });
+    if let Some(levels) = levels {
+        header["levels"] = levels.iter().map(|level| level.iter().collect::<Value>()).collect();
+    }
     writeln!(out, "{header}")?;
     list.iter().try_for_each(|operation| writeln!(out, "{}", line(operation)))?;
     out.flush()
@@ -49,6 +52,7 @@ fn kind(what: &What) -> &'static str {
         What::Square => "square",
         What::AddPlain => "add_plain",
         What::MultiplyPlain => "multiply_plain",
+        What::MultiplyRescaled => "multiply_rescaled",
         What::Combination => "combination",
         What::Relinearize => "relinearize",
         What::Rescale => "rescale",

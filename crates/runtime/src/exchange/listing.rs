@@ -4,7 +4,7 @@ use super::ops::{Operand, Operation, Operations, What};
 use crate::{error::Result, server::Server};
 use limbwise::{
     ckks::{Ciphertext, Done, Encoder, LinearTransform, Watch, With},
-    params::{Params, ParamsError},
+    params::Params,
     rlwe::DeclaredKeys,
     scheme::{Ckks, Keys},
 };
@@ -20,11 +20,6 @@ use std::{
 /// The operations of a program on its ciphertexts, in order.
 pub fn listed<P: Program<Scheme = Ckks>>(program: &P) -> Result<Operations> {
     let params = program.params();
-    if let Some(words) = &params.literal().words {
-        let wanted = "a set whose levels drop primes of one chain, as this format has them, such as boot".into();
-        let got = format!("words of {} bits", words.bits);
-        return Err(limbwise::Error::from(ParamsError::Range { field: "words", got, wanted }).into());
-    }
     let (recorder, encoder) = (Recorder::new(Null::default()), Encoder::new(params));
     let keys = DeclaredKeys::all(&recorder, params);
     let server = Server::declared(&recorder, &encoder, program)?;
@@ -35,11 +30,13 @@ pub fn listed<P: Program<Scheme = Ckks>>(program: &P) -> Result<Operations> {
     let graph = recorder.graph();
     drop(results);
     let list = notes.list.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let levels = || (0..=params.top_level()).map(|level| params.basis(level)).collect();
     Ok(Operations {
         log_n: params.log_n(),
         limbs: params.limbs(params.top_level()),
         special: params.special().len(),
         dnum: params.literal().dnum,
+        levels: params.literal().words.is_some().then(levels),
         list: named(&graph, params, list),
     })
 }
@@ -127,6 +124,8 @@ impl Notes<'_> {
             ("add_scalar", _) => (What::AddPlain, 1),
             // −a and i·a are products with constants as well.
             ("negate" | "mul_scalar" | "times_i", _) => (What::MultiplyPlain, 1),
+            // What a level lacks comes with a division, which the constant is part of.
+            ("drop_level" | "scale_to", With::Constants) => (What::MultiplyRescaled, 1),
             (_, With::Constants) => (What::Combination, done.operands.len()),
             _ => return None,
         })
@@ -176,11 +175,23 @@ struct Naming<'g> {
 impl Naming<'_> {
     fn operand(&mut self, prefix: &str, value: &Value) -> Operand {
         let name = self.names.of(prefix, value, if value.batch == 1 { 0 } else { self.entry });
-        Operand { name, parts: value.parts, limbs: self.params.limbs(value.level) }
+        self.at(name, value.parts, value.level)
     }
 
-    fn constants(&mut self, count: usize, limbs: usize) -> Vec<Operand> {
-        (0..count).map(|_| Operand { name: self.names.constant(), parts: 1, limbs }).collect()
+    fn at(&self, name: String, parts: usize, level: usize) -> Operand {
+        let named = self.params.literal().words.is_some().then_some(level);
+        Operand { name, parts, limbs: self.params.limbs(level), level: named }
+    }
+
+    fn constants(&mut self, count: usize, level: usize) -> Vec<Operand> {
+        let names: Vec<String> = (0..count).map(|_| self.names.constant()).collect();
+        names.into_iter().map(|name| self.at(name, 1, level)).collect()
+    }
+
+    /// A value that the program does not have: it makes it on the way to another.
+    fn partial(&mut self, parts: usize, level: usize) -> Operand {
+        let name = self.names.partial();
+        self.at(name, parts, level)
     }
 
     /// The operations of a note: one, but for a product with what is added to it.
@@ -192,29 +203,28 @@ impl Naming<'_> {
         };
         let mut operands: Vec<Operand> = ciphertexts.into_iter().map(|v| self.operand("ct", v)).collect();
         operands.extend(plain.into_iter().chain(&note.plaintext).map(|v| self.operand("pt", v)));
-        let limbs = self.params.limbs(note.operands.first().unwrap_or(&note.result).level);
-        operands.extend(self.constants(note.constants, limbs));
+        let level = note.operands.first().unwrap_or(&note.result).level;
+        operands.extend(self.constants(note.constants, level));
         let out = self.operand("ct", &note.result);
         match &note.onto {
-            Some(onto) => self.onto(onto, (what, out, operands)),
+            Some(onto) => self.onto(onto, note.result.level, (what, out, operands)),
             None => vec![(what, out, operands)],
         }
     }
 
     /// A product, its double, the sum of the terms, and the sum of both.
-    fn onto(&mut self, onto: &Onto, (what, out, operands): Named) -> Vec<Named> {
-        let (parts, limbs) = (out.parts, out.limbs);
-        let mut steps = vec![(what, self.names.partial(parts, limbs), operands)];
+    fn onto(&mut self, onto: &Onto, level: usize, (what, out, operands): Named) -> Vec<Named> {
+        let mut steps = vec![(what, self.partial(out.parts, level), operands)];
         if onto.doubled {
             let product = steps[0].1.clone();
-            steps.push((What::Add, self.names.partial(parts, limbs), vec![product.clone(), product]));
+            steps.push((What::Add, self.partial(out.parts, level), vec![product.clone(), product]));
         }
         if let Some(first) = onto.terms.first() {
             let so_far = steps[steps.len() - 1].1.clone();
             let what = if onto.terms.len() == 1 { What::MultiplyPlain } else { What::Combination };
-            let sum = self.names.partial(first.parts, limbs);
+            let sum = self.partial(first.parts, level);
             let mut terms: Vec<Operand> = onto.terms.iter().map(|term| self.operand("ct", term)).collect();
-            terms.extend(self.constants(onto.terms.len(), limbs));
+            terms.extend(self.constants(onto.terms.len(), level));
             steps.push((what, sum.clone(), terms));
             steps.push((What::Add, out.clone(), vec![so_far, sum]));
         }
@@ -267,10 +277,9 @@ impl Names<'_> {
         }
     }
 
-    /// A value that the program does not have: it makes it on the way to another.
-    fn partial(&mut self, parts: usize, limbs: usize) -> Operand {
+    fn partial(&mut self) -> String {
         self.partial += 1;
-        Operand { name: format!("part{}", self.partial - 1), parts, limbs }
+        format!("part{}", self.partial - 1)
     }
 
     fn constant(&mut self) -> String {

@@ -1,5 +1,6 @@
 //! The list: one operation for each ciphertext, whatever its batch.
 
+use limbwise_device::Basis;
 use serde::Serialize;
 
 /// Operations on ciphertexts of one ring.
@@ -13,6 +14,8 @@ pub struct Operations {
     pub special: usize,
     /// Digits of key switching at the top level.
     pub dnum: usize,
+    /// Of a set with words, whose levels are not part of one another: the primes of each level, from level 0 up.
+    pub levels: Option<Vec<Basis>>,
     /// In order of execution.
     pub list: Vec<Operation>,
 }
@@ -26,6 +29,9 @@ pub struct Operand {
     pub parts: usize,
     /// Primes of the chain that are read, or that the result has.
     pub limbs: usize,
+    /// Of a set with words, the level whose primes these are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub level: Option<usize>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,6 +56,8 @@ pub enum What {
     AddPlain,
     /// a·p; constants count as plaintexts.
     MultiplyPlain,
+    /// a·p and the way to a lower level in one division, where that level has primes which the operand lacks.
+    MultiplyRescaled,
     /// Σ p·a with one plaintext for each ciphertext.
     Combination,
     /// From three polynomials to two.

@@ -6,7 +6,7 @@ use limbwise::{
         Ciphertext, Packing, PlaintextForm, Promise, Series, Strategy,
         tensor::{Filters, Image, Padding},
     },
-    params::{Insecure, Params, ParamsLiteral},
+    params::{Insecure, Params, ParamsLiteral, Words},
     rlwe::KeyForm,
     scheme::{Ckks, Maps, Slots},
 };
@@ -161,6 +161,80 @@ fn what_is_added_to_a_product_has_lines_of_its_own() {
     let back = replay(&trace).unwrap();
     let own = record(&Series7(Circuit(params())), KeyForm::Stored, &limbwise_cpu::footprint()).unwrap().graph;
     assert_eq!(back.calls(Region::Tensor), own.calls(Region::Tensor));
+}
+
+/// A drop to a level with primes that the one above lacks, a product and its division.
+struct Dropped(Circuit);
+
+impl Program for Dropped {
+    type Scheme = Ckks;
+
+    fn name(&self) -> &'static str {
+        "dropped"
+    }
+
+    fn params(&self) -> &Params {
+        self.0.params()
+    }
+
+    fn inputs(&self) -> Vec<Input> {
+        self.0.inputs()
+    }
+
+    fn model(&self) -> Maps<'_> {
+        Maps::default()
+    }
+
+    fn evaluate<D: Device>(&self, on: Evaluation<'_, '_, D>) -> limbwise::Result<Vec<Ciphertext<D>>> {
+        let Evaluation { means: Slots { auto, .. }, inputs, .. } = on;
+        let (eval, [x, y]) = (auto.eval, inputs) else { unreachable!("two inputs") };
+        let [x, y] = [eval.drop_level(x, 4)?, eval.drop_level(y, 4)?];
+        Ok(vec![eval.rescale(&eval.relinearize(&eval.multiply(&x, &y)?)?)?])
+    }
+
+    fn arrays(&self, _: &Vec<Vec<Vec<Complex64>>>) -> Vec<Array> {
+        Vec::new()
+    }
+
+    fn details(&self) -> Details {
+        Details::new()
+    }
+}
+
+/// Levels of a set with words are not part of one another: lines of JSON name their primes, HERACLES's traces cannot.
+#[test]
+fn levels_of_a_set_with_words_are_named() {
+    let mut literal = ParamsLiteral::chain(12, 50, 40, 5, (50, 2), 3);
+    literal.words = Some(Words { bits: 50, short: vec![30, 30, 40] });
+    literal.insecure = Some(Insecure { reason: "a small ring for a test".into() });
+    let params = Params::new(&literal).unwrap();
+    let operations = listed(&Dropped(Circuit(params.clone()))).unwrap();
+    let kinds: Vec<&What> = operations.list.iter().map(|o| &o.what).collect();
+    let drop = &What::MultiplyRescaled;
+    assert_eq!(kinds, [drop, drop, &What::Multiply, &What::Relinearize, &What::Rescale]);
+    let mut lines = Vec::new();
+    jsonl::write(&mut lines, &operations).unwrap();
+    let lines: Vec<serde_json::Value> =
+        String::from_utf8(lines).unwrap().lines().map(|l| serde_json::from_str(l).unwrap()).collect();
+    let levels: Vec<Vec<usize>> = serde_json::from_value(lines[0]["levels"].clone()).unwrap();
+    let primes: Vec<Vec<usize>> = (0..=5).map(|level| params.basis(level).iter().collect()).collect();
+    assert_eq!(levels, primes);
+    assert!(
+        levels[4].iter().any(|prime| !levels[5].contains(prime)),
+        "level 4 has a prime that level 5 lacks: {levels:?}"
+    );
+    for line in &lines[1..] {
+        for value in line["in"].as_array().unwrap().iter().chain([&line["out"]]) {
+            let level = usize::try_from(value["level"].as_u64().unwrap()).unwrap();
+            assert_eq!(value["limbs"], levels[level].len(), "{line}");
+        }
+    }
+    let at = |line: usize, value: &str| lines[line][value]["level"].as_u64();
+    assert_eq!((lines[1]["in"][0]["level"].as_u64(), at(1, "out"), at(5, "out")), (Some(5), Some(4), Some(3)));
+    let mut csv = Vec::new();
+    let refused = heracles::write(&mut csv, &operations).unwrap_err().to_string();
+    assert!(refused.contains("levels 4 and 5 have as many"), "{refused}");
+    assert!(csv.is_empty());
 }
 
 #[test]

@@ -145,7 +145,7 @@ fn is_of(pattern: &str, path: &str) -> bool {
 }
 
 /// Longest name of a unit, a memory or a network.
-const MOST_LETTERS: usize = 40;
+pub(crate) const MOST_LETTERS: usize = 40;
 
 fn known(path: &str) -> Option<&'static Known> {
     KNOWN.iter().find(|known| is_of(known.0, path))
