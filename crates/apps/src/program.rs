@@ -186,6 +186,12 @@ pub trait Program {
         Ok(())
     }
 
+    /// What makes decrypted results doubtful, as far as they and the description tell it. No number of the results is in
+    /// it: results may be flooded and shared.
+    fn doubts(&self, _results: &<Self::Scheme as Scheme>::Reading) -> Vec<String> {
+        Vec::new()
+    }
+
     /// How many of the results, from the first on, are sums over rows: those of parts of the rows may be added.
     fn summed(&self) -> usize {
         0

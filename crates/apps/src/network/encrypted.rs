@@ -190,6 +190,12 @@ impl Planned {
         numbers.iter().map(|x| (x - middle).abs() / half).fold(0.0, f64::max)
     }
 
+    /// The numbers that a value is made for: its calibrated range with its margin.
+    pub fn range(&self, at: usize) -> String {
+        let Unit { middle, half } = self.made.units[at];
+        format!("{:.4} to {:.4}", middle - half, middle + half)
+    }
+
     /// Root mean square of a value's numbers in its unit, where it was measured; at least 1/256, because other data need not
     /// be zero where those of the calibration were, and nothing looks implausible beside numbers of no size.
     pub(super) fn usual_size(&self, at: usize) -> Option<f64> {
@@ -368,6 +374,25 @@ impl Program for Planned {
             Array { name: value.name.clone(), shape, values, numbers: Numbers::Real }
         };
         self.read(results).into_iter().zip(&self.options.network.outputs).map(array).collect()
+    }
+
+    /// The client knows the ranges of all layers, and of their numbers those of the outputs.
+    fn doubts(&self, results: &Vec<Vec<Vec<Complex64>>>) -> Vec<String> {
+        let outputs = self.read(results).into_iter().zip(&self.options.network.outputs);
+        let doubt = |(numbers, &at): (Vec<Vec<f64>>, &usize)| {
+            let Unit { middle, half } = self.made.units[at];
+            // An output inside its range may be off by the error of a polynomial.
+            let inside = |x: &f64| (x - middle).abs() <= half * (1.0 + self.options.error);
+            let outside = numbers.iter().filter(|sample| !sample.iter().all(inside)).count();
+            let (samples, layer) = (numbers.len(), &self.options.network.values[at].name);
+            (outside > 0).then(|| {
+                format!(
+                    "{outside} of {samples} samples have results beyond the range of output {layer}, which is {} with its margin: they are not to be trusted; calibrate on more data or with a wider --margin",
+                    self.range(at)
+                )
+            })
+        };
+        outputs.filter_map(doubt).collect()
     }
 
     fn unit_of(&self, array: usize) -> f64 {
