@@ -267,6 +267,7 @@ impl Common {
     where
         W: Workload<Scheme = Bridged, Program = Query, Client = QueryClient, Described = Described>,
     {
+        part.map_or(Ok(()), |part| question.divides(table.rows, part.count))?;
         // Domains are those of the whole table: a part must not tell its own.
         let question = Question { rows: part.map_or(question.rows, |part| part.count), ..question };
         let (sql, public) = (question.sql.clone(), question.public.clone());

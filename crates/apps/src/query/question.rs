@@ -308,6 +308,18 @@ impl Question {
         self.fields().iter().try_for_each(|field| values(field, table).map(drop))
     }
 
+    /// Fails for parts of so many rows of a table where rows that fill the last part would be taken.
+    pub fn divides(&self, rows: usize, part: usize) -> Result<(), QueryError> {
+        if rows.is_multiple_of(part) || self.flagged().len() == self.selections.len() {
+            return Ok(());
+        }
+        let what = format!(
+            "a sum over every row, in parts of {part} of {rows} rows (take parts of equal size, or add a condition that \
+             excludes a value),"
+        );
+        Err(QueryError::unsupported(what))
+    }
+
     /// The table with rows that do not pass behind its own, up to the number that the program takes.
     ///
     /// # Errors
@@ -317,11 +329,7 @@ impl Question {
         if missing == 0 {
             return Ok(table);
         }
-        if self.selections.iter().any(|selection| selection.flag.is_none()) {
-            let what =
-                "a sum over every row, in parts of which one has fewer rows (add a condition that excludes a value),";
-            return Err(QueryError::unsupported(what));
-        }
+        self.divides(table.rows, self.rows)?;
         // Parts have no public groups, so each flag is asked of every row.
         let outside = Cond::any(self.flags.clone(), &self.compared).refused_row(&self.compared);
         let outside = outside.ok_or_else(|| QueryError::unsupported("a part of a table with so long a formula"))?;

@@ -322,7 +322,8 @@ fn every_row_is_taken_without_a_condition() {
     // Rows that fill a part would be summed.
     let part = Question { rows: 7, ..asked("SELECT SUM(price) FROM goods", &[]).unwrap() };
     let error = part.filled(table()).unwrap_err().to_string();
-    assert!(error.contains("a sum over every row, in parts"), "{error}");
+    assert!(error.contains("a sum over every row, in parts of 7 of 4 rows"), "{error}");
+    assert!(part.divides(4, 3).is_err() && part.divides(4, 2).is_ok() && counted.divides(4, 3).is_ok());
 }
 
 fn found_statement(question: &Question) -> Statement {
