@@ -192,6 +192,11 @@ pub trait Program {
         Vec::new()
     }
 
+    /// Why results that contradict the program are likely to, as the description alone tells it: nothing of them is in it.
+    fn withheld(&self) -> Option<String> {
+        None
+    }
+
     /// How many of the results, from the first on, are sums over rows: those of parts of the rows may be added.
     fn summed(&self) -> usize {
         0

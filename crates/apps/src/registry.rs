@@ -456,6 +456,10 @@ macro_rules! workloads {
                     match self { $(Self::$variant(program) => program.doubts(results),)+ }
                 }
 
+                fn withheld(&self) -> Option<String> {
+                    match self { $(Self::$variant(program) => program.withheld(),)+ }
+                }
+
                 fn unit_of(&self, array: usize) -> f64 {
                     match self { $(Self::$variant(program) => program.unit_of(array),)+ }
                 }

@@ -441,10 +441,11 @@ impl ClientSide {
             Some(parts) => expectations_of_sums(program, (key, parts), model)?,
         };
         let expected = Expected { results, origin: Origin { inputs: inputs.name, ..origin } };
-        // What the data alone tell of a refusal: nothing of the results is in it.
-        let likely = |cause: Error| match client.as_ref().and_then(Client::forewarned) {
-            Some(likely) if cause.withholds() => Error::Likely { cause: Box::new(cause), likely },
-            _ => cause,
+        // What data and description tell of a refusal: nothing of the results is in it.
+        let told = || client.as_ref().map_or_else(|| program.withheld(), Client::forewarned);
+        let likely = |cause: Error| match cause.withholds().then(told).flatten() {
+            Some(likely) => Error::Likely { cause: Box::new(cause), likely },
+            None => cause,
         };
         let Decrypted { reading, estimates, arrays } =
             decrypt_files(dev, program, &secrets, &expected, &files, observer).map_err(likely)?;

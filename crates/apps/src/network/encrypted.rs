@@ -376,23 +376,12 @@ impl Program for Planned {
         self.read(results).into_iter().zip(&self.options.network.outputs).map(array).collect()
     }
 
-    /// The client knows the ranges of all layers, and of their numbers those of the outputs.
-    fn doubts(&self, results: &Vec<Vec<Vec<Complex64>>>) -> Vec<String> {
-        let outputs = self.read(results).into_iter().zip(&self.options.network.outputs);
-        let doubt = |(numbers, &at): (Vec<Vec<f64>>, &usize)| {
-            let Unit { middle, half } = self.made.units[at];
-            // An output inside its range may be off by the error of a polynomial.
-            let inside = |x: &f64| (x - middle).abs() <= half * (1.0 + self.options.error);
-            let outside = numbers.iter().filter(|sample| !sample.iter().all(inside)).count();
-            let (samples, layer) = (numbers.len(), &self.options.network.values[at].name);
-            (outside > 0).then(|| {
-                format!(
-                    "{outside} of {samples} samples have results beyond the range of output {layer}, which is {} with its margin: they are not to be trusted; calibrate on more data or with a wider --margin",
-                    self.range(at)
-                )
-            })
-        };
-        outputs.filter_map(doubt).collect()
+    fn withheld(&self) -> Option<String> {
+        let of = |&at: &usize| format!("{} {}", self.options.network.values[at].name, self.range(at));
+        let outputs = self.options.network.outputs.iter().map(of).collect::<Vec<_>>().join(", ");
+        Some(format!(
+            "a value beyond its calibrated range; those of the outputs are, with their margin, {outputs} (decrypt --compare names the layer, where the model is at hand); calibrate on more data or with a wider --margin"
+        ))
     }
 
     fn unit_of(&self, array: usize) -> f64 {
