@@ -103,7 +103,7 @@ def decrypt_results(
     compare: bool = False,
     gain: float = 1.0,
     passphrase: str | None = None,
-) -> tuple[list[_Numbers], str | None]: ...
+) -> tuple[list[_Numbers], str | None, list[str]]: ...
 def train_logistic_regression(
     rows: _Array,
     columns: int,

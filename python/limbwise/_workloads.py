@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -286,6 +287,9 @@ class ClientFiles:
     ) -> list[Decrypted]:
         """Decrypt results, as NumPy arrays with their names; each is first compared with this client's own recording.
 
+        What makes results doubtful is told by a ``UserWarning``: groups of a query whose order noise decides, or, where they
+        are compared, a network's layer that left its range.
+
         Numbers on slots (CKKS) carry errors that tell of the secret key: what others may see is made by ``limbwise
         decrypt --share``.
 
@@ -313,12 +317,12 @@ class ClientFiles:
             DecryptError, WireError: as for :meth:`decrypt`.
         """
         facts = self._opened(results, inputs, 1.0, (), compare=True)[1]
-        return {} if facts is None else json.loads(facts)
+        return facts or {}
 
     def _opened(
         self, results: PathLike, inputs: PathLike | None, gain: float, parts: Sequence[PathLike], *, compare: bool
-    ) -> tuple[list[Decrypted], str | None]:
-        found, facts = _limbwise.decrypt_results(
+    ) -> tuple[list[Decrypted], dict[str, Any] | None]:
+        found, text, doubts = _limbwise.decrypt_results(
             self.directory,
             Path(results),
             inputs=None if inputs is None else Path(inputs),
@@ -327,6 +331,11 @@ class ClientFiles:
             gain=gain,
             passphrase=self._passphrase,
         )
+        for doubt in doubts:
+            warnings.warn(doubt, UserWarning, 3)
+        facts = None if text is None else json.loads(text)
+        if facts is not None and doubts:
+            facts["warnings"] = doubts
         return [Decrypted(name, _array(shape, kind, real, imag)) for name, shape, kind, real, imag in found], facts
 
     def __repr__(self) -> str:

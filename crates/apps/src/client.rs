@@ -37,6 +37,11 @@ pub trait Client {
     /// The meaning of the decrypted results.
     fn conclude(&self, results: &<Self::Scheme as Scheme>::Reading) -> Conclusion<Self::Scheme>;
 
+    /// Why results of these data may be refused, as the data alone tell it.
+    fn forewarned(&self) -> Option<String> {
+        None
+    }
+
     /// The same data for the program in a way in which they lie otherwise; `None` where they lie alike in all ways.
     fn in_way(&self, _way: Way) -> Option<Self>
     where

@@ -186,6 +186,17 @@ pub trait Program {
         Ok(())
     }
 
+    /// What makes decrypted results doubtful, as far as they and the description tell it. No number of the results is in
+    /// it: results may be flooded and shared.
+    fn doubts(&self, _results: &<Self::Scheme as Scheme>::Reading) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// Why results that contradict the program are likely to, as the description alone tells it: nothing of them is in it.
+    fn withheld(&self) -> Option<String> {
+        None
+    }
+
     /// How many of the results, from the first on, are sums over rows: those of parts of the rows may be added.
     fn summed(&self) -> usize {
         0

@@ -452,6 +452,14 @@ macro_rules! workloads {
                     match self { $(Self::$variant(program) => program.admits(results),)+ }
                 }
 
+                fn doubts(&self, results: &<$scheme as Scheme>::Reading) -> Vec<String> {
+                    match self { $(Self::$variant(program) => program.doubts(results),)+ }
+                }
+
+                fn withheld(&self) -> Option<String> {
+                    match self { $(Self::$variant(program) => program.withheld(),)+ }
+                }
+
                 fn unit_of(&self, array: usize) -> f64 {
                     match self { $(Self::$variant(program) => program.unit_of(array),)+ }
                 }
@@ -494,6 +502,10 @@ macro_rules! workloads {
 
                 fn conclude(&self, results: &<$scheme as Scheme>::Reading) -> Conclusion<$scheme> {
                     match self { $(Self::$variant(client) => client.conclude(results),)+ }
+                }
+
+                fn forewarned(&self) -> Option<String> {
+                    match self { $(Self::$variant(client) => client.forewarned(),)+ }
                 }
 
                 fn in_way(&self, way: Way) -> Option<Self> {

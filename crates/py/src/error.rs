@@ -82,6 +82,7 @@ pub(crate) fn of_runtime(error: Runtime) -> PyErr {
     match error {
         Runtime::Scheme(error) => of_scheme(error),
         Runtime::File { ref cause, .. } => exception(class(cause), &error.to_string()),
+        Runtime::Likely { .. } => exception("DecryptError", &error.to_string()),
         Runtime::Refused(_) => exception("ParamsError", &error.to_string()),
         Runtime::OtherInputs { .. } | Runtime::Damaged { .. } => exception("WireError", &error.to_string()),
         Runtime::Memory { .. } | Runtime::Sizes { .. } => exception("MemoryBudgetError", &error.to_string()),

@@ -185,7 +185,7 @@ pub(crate) fn evaluate_inputs(
 }
 
 /// Decrypts results of a client's program, each compared first with what the client's own recording expects; with `compare`
-/// also a comparison with the clear twin, as JSON.
+/// also a comparison with the clear twin, as JSON. Last comes what makes the results doubtful.
 #[pyfunction]
 #[pyo3(signature = (client, results, *, inputs=None, parts=Vec::new(), compare=false, gain=1.0, passphrase=None))]
 #[expect(clippy::too_many_arguments, reason = "keywords of one Python call")]
@@ -198,7 +198,7 @@ pub(crate) fn decrypt_results(
     compare: bool,
     gain: f64,
     passphrase: Option<&str>,
-) -> PyResult<(Vec<Numbered>, Option<String>)> {
+) -> PyResult<(Vec<Numbered>, Option<String>, Vec<String>)> {
     if !(gain.is_finite() && gain >= 1.0) {
         return Err(exception("ParamsError", &format!("gain = {gain}: give a number from 1")));
     }
@@ -217,7 +217,7 @@ pub(crate) fn decrypt_results(
     };
     let opened = py.detach(|| side.decrypt(&dev, &asked, &mut Steps)).map_err(of_runtime)?;
     let compared = opened.compared.map(|compared| json_of(&compared)).transpose()?;
-    Ok((opened.arrays.into_iter().map(numbered).collect(), compared))
+    Ok((opened.arrays.into_iter().map(numbered).collect(), compared, opened.warnings))
 }
 
 fn numbered(array: Array) -> Numbered {

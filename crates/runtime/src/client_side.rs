@@ -25,13 +25,12 @@ use limbwise::{
     wire::{Lock, Origin},
 };
 use limbwise_apps::{
-    AnyProgram, Array, Client as _, Description, Encryption, Observer, Prepared, Program, Way, on_scheme,
-    registry::Data,
+    AnyProgram, Array, Client, Description, Encryption, Observer, Prepared, Program, Way, on_scheme, registry::Data,
 };
 use limbwise_math::sampling::{Seed, SeedSource};
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -269,6 +268,8 @@ pub struct Opened {
     pub errors: Option<Vec<Estimate>>,
     /// Against the clear twin: precision, accuracy, what the workload adds.
     pub compared: Option<Map<String, Value>>,
+    /// What makes them doubtful: as the results tell it and, where there is a clear twin, as the twin does.
+    pub warnings: Vec<String>,
     /// Whether the client's ledger has the inputs; others are taken as encrypted by others.
     pub known_inputs: bool,
     ledger: Ledger,
@@ -440,8 +441,18 @@ impl ClientSide {
             Some(parts) => expectations_of_sums(program, (key, parts), model)?,
         };
         let expected = Expected { results, origin: Origin { inputs: inputs.name, ..origin } };
+        // What data and description tell of a refusal: nothing of the results is in it.
+        let told = || client.as_ref().map_or_else(|| program.withheld(), Client::forewarned);
+        let likely = |cause: Error| match cause.withholds().then(told).flatten() {
+            Some(likely) => Error::Likely { cause: Box::new(cause), likely },
+            None => cause,
+        };
         let Decrypted { reading, estimates, arrays } =
-            decrypt_files(dev, program, &secrets, &expected, &files, observer)?;
+            decrypt_files(dev, program, &secrets, &expected, &files, observer).map_err(likely)?;
+        let compared = client.map(|client| client.conclude(&reading));
+        let mut warnings = compared.as_ref().map_or_else(Vec::new, |conclusion| conclusion.warnings.clone());
+        warnings
+            .extend(program.doubts(&reading).into_iter().filter(|doubt| !warnings.contains(doubt)).collect::<Vec<_>>());
         let in_units = |(at, estimate): (usize, Estimate)| estimate.enlarged(program.unit_of(at));
         Ok(Opened {
             workload: program.name().into(),
@@ -449,7 +460,8 @@ impl ClientSide {
             forecast: S::forecast(params, &estimates, 0).of_results(),
             arrays,
             errors: S::errors(&estimates).map(|all| all.into_iter().enumerate().map(in_units).collect()),
-            compared: client.map(|client| compared::<S>(&client.conclude(&reading))),
+            compared: compared.as_ref().map(compared_numbers::<S>),
+            warnings,
             known_inputs: named.is_none() || inputs.known || parts.is_some(),
             ledger,
         })
@@ -490,12 +502,9 @@ fn listed(places: &[PathBuf]) -> Result<Vec<PathBuf>> {
 }
 
 /// A comparison as JSON, without what it leaves empty.
-fn compared<S: Whole>(conclusion: &limbwise_apps::Conclusion<S>) -> Map<String, Value> {
+fn compared_numbers<S: Whole>(conclusion: &limbwise_apps::Conclusion<S>) -> Map<String, Value> {
     let mut all = S::compared(&conclusion.found);
     all.extend(conclusion.details.clone());
-    if !conclusion.warnings.is_empty() {
-        all.insert("warnings".into(), json!(conclusion.warnings));
-    }
     all.values_mut().for_each(without_nulls);
     all.retain(|_, value| !value.is_null());
     all

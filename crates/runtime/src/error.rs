@@ -106,6 +106,9 @@ pub enum Error {
     /// A file or directory whose content is not what it should be.
     #[error("{path}: {cause}")]
     Damaged { path: String, cause: String },
+    /// Results that are withheld, and why they are likely to be, by the client's own data.
+    #[error("{cause}; a likely cause: {likely}")]
+    Likely { cause: Box<Error>, likely: String },
     /// What a workload or a client's directory refuses, in full words.
     #[error(transparent)]
     Refused(Refusal),
@@ -116,6 +119,17 @@ pub enum Error {
 }
 
 impl Error {
+    /// Whether values were decrypted that contradict the program.
+    #[cfg(feature = "client")]
+    pub(crate) fn withholds(&self) -> bool {
+        use limbwise::error::DecryptError::Implausible;
+        match self {
+            Self::File { cause, .. } => matches!(**cause, limbwise::Error::Decrypt(Implausible { .. })),
+            Self::Scheme(cause) => matches!(cause, limbwise::Error::Decrypt(Implausible { .. })),
+            _ => false,
+        }
+    }
+
     /// What a workload refused.
     pub fn of_refusal(refusal: Refusal) -> Self {
         match refusal.downcast::<limbwise::Error>() {

@@ -7,15 +7,17 @@ use crate::{
     origin::program_name,
     places::{PARAMS, PROGRAM, open_file, read_up_to, refused},
 };
+#[cfg(feature = "client")]
+use limbwise::wire::{check_secret_key, check_tfhe_secret_key};
 use limbwise::{
     Error as Scheme,
     params::Params,
     rlwe::{KeyForm, key_bytes},
     wire::{
         Container, FileKind, Fingerprint, KeyFile, Origin, PreparedFile, WireError, bgv_fingerprint,
-        bridge_fingerprint, params::fingerprint, read_bgv_ciphertext, read_bgv_params, read_ciphertext, read_params,
-        read_plaintext, read_public_key, read_tfhe_ciphertext, read_tfhe_keys, read_tfhe_params, read_to_lwe_key,
-        tfhe_fingerprint,
+        bridge_fingerprint, check_text, check_tfhe_keys, params::fingerprint, read_bgv_ciphertext, read_bgv_params,
+        read_ciphertext, read_params, read_plaintext, read_public_key, read_tfhe_ciphertext, read_tfhe_keys,
+        read_tfhe_params, read_to_lwe_key, tfhe_fingerprint,
     },
 };
 use limbwise_apps::{
@@ -23,6 +25,7 @@ use limbwise_apps::{
     description::{self, DescriptionError},
     registry::AnyParams,
 };
+use limbwise_device::Null;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -42,6 +45,10 @@ pub struct Inspection {
     /// What it says it belongs to, beside parameters.
     #[serde(flatten)]
     pub origin: Belongs,
+    /// Whether it is as long as its header says; absent where that takes parameters that are not at hand. A file that is not
+    /// is an error.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub whole: Option<bool>,
     /// Whether all checksums hold; absent where nobody asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verified: Option<bool>,
@@ -112,6 +119,7 @@ pub fn inspect(path: &Path, params: Option<&AnyParams>, verify: Option<&AnyDevic
         (FileKind::EvaluationKeys, Some(params)) => keys(path, params)?,
         _ => Vec::new(),
     };
+    let whole = whole(path, kind, params)?;
     let verified = match verify {
         Some(dev) => Some(verified(path, kind, params, dev)?),
         None => None,
@@ -119,7 +127,7 @@ pub fn inspect(path: &Path, params: Option<&AnyParams>, verify: Option<&AnyDevic
     let parameters = (made_for != Fingerprint::NONE).then(|| made_for.to_string());
     let header = header.as_object().cloned().unwrap_or_default();
     let (file, kind) = (path.display().to_string(), kind.to_string());
-    Ok(Inspection { file, kind, version, bytes, parameters, origin, verified, header, keys })
+    Ok(Inspection { file, kind, version, bytes, parameters, origin, whole, verified, header, keys })
 }
 
 /// A description of a program, which is JSON.
@@ -137,6 +145,7 @@ fn described(path: &Path, bytes: u64) -> Result<Inspection> {
         bytes,
         parameters: fingerprints(&params).first().map(ToString::to_string),
         origin: Belongs { program: Some(program_name(&program).to_string()), ..Belongs::default() },
+        whole: Some(true),
         verified: None,
         header,
         keys: Vec::new(),
@@ -186,6 +195,45 @@ pub fn params_of(path: &Path) -> Result<AnyParams> {
         FileKind::BgvParams => read_bgv_params(file).map(AnyParams::Bgv).map_err(of_file),
         _ => read_params(file).map(AnyParams::Ckks).map_err(of_file),
     }
+}
+
+/// Whether a file is as long as its header says, without reading what is in it: a device without words asks for no block.
+/// `None` without the parameters that it takes.
+///
+/// # Errors
+/// A file that is cut off, or longer than it should be.
+fn whole(path: &Path, kind: FileKind, params: Option<&AnyParams>) -> Result<Option<bool>> {
+    let (file, dev) = (open_file(path)?, &Null::default());
+    let (rlwe, tfhe) = (params.and_then(AnyParams::rlwe), params.and_then(AnyParams::tfhe));
+    let checked: Option<limbwise::Result<()>> = match kind {
+        FileKind::Params => Some(read_params(file).map(drop)),
+        FileKind::TfheParams => Some(read_tfhe_params(file).map(drop)),
+        FileKind::BgvParams => Some(read_bgv_params(file).map(drop)),
+        FileKind::Graph | FileKind::MachineReport => Some(check_text(file, kind).map_err(Into::into)),
+        FileKind::PublicKey => rlwe.map(|params| read_public_key(file, dev, params).map(drop)),
+        FileKind::Ciphertext => rlwe.map(|params| read_ciphertext(file, dev, params).map(drop)),
+        FileKind::Plaintext => rlwe.map(|params| read_plaintext(file, dev, params).map(drop)),
+        FileKind::EvaluationKeys => rlwe.map(|params| KeyFile::open(file, params).map(drop)),
+        FileKind::Prepared => rlwe.map(|params| PreparedFile::open(file, params).map(drop).map_err(Into::into)),
+        FileKind::TfheKeys => tfhe.map(|params| check_tfhe_keys(file, params).map_err(Into::into)),
+        FileKind::TfheCiphertext => tfhe.map(|params| read_tfhe_ciphertext(file, dev, params).map(drop)),
+        FileKind::BgvCiphertext => match params {
+            Some(AnyParams::Bgv(params)) => Some(read_bgv_ciphertext(file, dev, params).map(drop)),
+            _ => None,
+        },
+        FileKind::ToLweKey => match params {
+            Some(AnyParams::Bridged(params)) => Some(read_to_lwe_key(file, params).map(drop)),
+            _ => None,
+        },
+        #[cfg(feature = "client")]
+        FileKind::SecretKey => rlwe.map(|params| check_secret_key(file, params).map_err(Into::into)),
+        #[cfg(feature = "client")]
+        FileKind::TfheSecretKey => tfhe.map(|params| check_tfhe_secret_key(file, params).map_err(Into::into)),
+        #[cfg(not(feature = "client"))]
+        FileKind::SecretKey | FileKind::TfheSecretKey => None,
+    };
+    let checked = checked.map(|checked| checked.map_err(|e| Error::of_file(path, e)).map(|()| true));
+    checked.transpose()
 }
 
 /// Reads everything in a file, for its checksums.

@@ -258,7 +258,7 @@ impl Piped for Ckks {
         let (predicted, left) = lowest(recording.results.iter());
         let bootstrapping = program.model().bootstrapping.zip(params.bootstrapping()).map(|(plan, levels)| {
             // Certain to succeed is 2^−∞, which JSON does not have.
-            let log2_failure = levels.log2_failure(plan.slots).max(-999.0);
+            let log2_failure = levels.log2_failure(plan.slots).max(NEVER);
             BootstrapSummary { plan, levels: levels.levels, log2_failure }
         });
         SchemePlan::Ckks(SlotsPlan {
@@ -360,14 +360,17 @@ pub struct FailureSummary {
     pub promised: f64,
     /// One bootstrapping at the worst input.
     pub bootstrapping: f64,
-    /// Any of the program's, at most.
+    /// Any of the program's, at most; −999 where nothing is bootstrapped.
     pub program: f64,
 }
+
+/// What stands for the logarithm of no probability.
+pub const NEVER: f64 = -999.0;
 
 impl FailureSummary {
     fn of(params: &TfheParams, rotations: u64) -> Self {
         let (l, one) = (params.literal(), params.log2_failure());
-        let program = (one + (rotations as f64).log2()).min(0.0);
+        let program = (one + (rotations as f64).log2()).clamp(NEVER, 0.0);
         Self { norm: l.norm, promised: l.log2_failure, bootstrapping: one, program }
     }
 }
@@ -510,7 +513,7 @@ impl Piped for Bridged {
     fn planned<P: Program<Scheme = Self>>(program: &P, recording: &Recording<Self>) -> SchemePlan {
         let (ckks, tfhe) = (program.params().ckks(), program.params().tfhe());
         let used = program.model().slots;
-        let bridge = ckks.bootstrapping().map_or(-999.0, |boot| boot.log2_failure(used).max(-999.0));
+        let bridge = ckks.bootstrapping().map_or(NEVER, |boot| boot.log2_failure(used).max(NEVER));
         let left = slots(&recording.results).next().map_or(0, |first| first.level);
         SchemePlan::Bridged(BridgedPlan {
             lwe: LweSummary::of(tfhe),

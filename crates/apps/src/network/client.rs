@@ -117,19 +117,20 @@ impl NetworkClient {
     }
 
     /// The layer that leaves its calibrated range most, with how far it fills it.
-    fn fullest(&self, twins: &[Twins]) -> (f64, &str) {
-        let worst = twins.iter().map(|twin| twin.fill).max_by(|a, b| a.0.total_cmp(&b.0)).unwrap_or_default();
-        (worst.0, &self.network.skeleton.values[worst.1].name)
+    fn fullest(&self, twins: &[Twins]) -> (f64, usize) {
+        twins.iter().map(|twin| twin.fill).max_by(|a, b| a.0.total_cmp(&b.0)).unwrap_or_default()
     }
 
     /// A warning of samples that leave calibrated ranges.
     fn outside(&self, twins: &[Twins]) -> Option<String> {
         let outside = twins.iter().filter(|twin| twin.fill.0 > 1.0).count();
-        let (fill, layer) = self.fullest(twins);
+        let (fill, at) = self.fullest(twins);
         (outside > 0).then(|| {
             format!(
-                "{outside} of {} samples have values beyond the calibrated ranges, most in layer {layer}, whose range they fill {fill:.3} times: their results are not to be trusted, or refused at decryption; calibrate on more data or with a wider --margin",
-                twins.len()
+                "{outside} of {} samples have values beyond the calibrated ranges, most in layer {}, whose range is {} with its margin and which they fill {fill:.3} times: their results are not to be trusted, or refused at decryption; calibrate on more data or with a wider --margin",
+                twins.len(),
+                self.network.skeleton.values[at].name,
+                self.program.range(at)
             )
         })
     }
@@ -154,6 +155,10 @@ impl Client for NetworkClient {
         self.program.pack(input, &self.samples)
     }
 
+    fn forewarned(&self) -> Option<String> {
+        self.outside(&self.twins())
+    }
+
     fn in_way(&self, way: Way) -> Option<Self> {
         let moved = way.samples.is_some_and(|arrangement| arrangement != self.program.inference().arrangement);
         moved.then(|| Self { program: self.program.in_way(way), ..self.clone() })
@@ -175,13 +180,13 @@ impl Client for NetworkClient {
             |at: usize| twins[at].clear.clone(),
             |at: usize| twins[at].polynomial.clone(),
         );
-        let (fill, layer) = self.fullest(&twins);
+        let (fill, fullest) = self.fullest(&twins);
         let details = json!({
             "same_class_as_clear": count(&|at| class(&got[at]) == class(&twins[at].clear)),
             "polynomial_same_class_as_clear": count(&|at| class(&twins[at].polynomial) == class(&twins[at].clear)),
             "output_error": { "encrypted_to_clear": mean(&encrypted, &clear), "encrypted_to_polynomial": mean(&encrypted, &polynomial), "polynomial_to_clear": mean(&polynomial, &clear) },
             "largest_value_over_range": fill,
-            "fullest_layer": layer,
+            "fullest_layer": self.network.skeleton.values[fullest].name,
         });
         // As precision is predicted: in units of each output's range.
         let units = self.program.units_of_outputs();

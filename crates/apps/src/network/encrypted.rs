@@ -190,6 +190,12 @@ impl Planned {
         numbers.iter().map(|x| (x - middle).abs() / half).fold(0.0, f64::max)
     }
 
+    /// The numbers that a value is made for: its calibrated range with its margin.
+    pub fn range(&self, at: usize) -> String {
+        let Unit { middle, half } = self.made.units[at];
+        format!("{:.4} to {:.4}", middle - half, middle + half)
+    }
+
     /// Root mean square of a value's numbers in its unit, where it was measured; at least 1/256, because other data need not
     /// be zero where those of the calibration were, and nothing looks implausible beside numbers of no size.
     pub(super) fn usual_size(&self, at: usize) -> Option<f64> {
@@ -368,6 +374,14 @@ impl Program for Planned {
             Array { name: value.name.clone(), shape, values, numbers: Numbers::Real }
         };
         self.read(results).into_iter().zip(&self.options.network.outputs).map(array).collect()
+    }
+
+    fn withheld(&self) -> Option<String> {
+        let of = |&at: &usize| format!("{} {}", self.options.network.values[at].name, self.range(at));
+        let outputs = self.options.network.outputs.iter().map(of).collect::<Vec<_>>().join(", ");
+        Some(format!(
+            "a value beyond its calibrated range; those of the outputs are, with their margin, {outputs} (decrypt --compare names the layer, where the model is at hand); calibrate on more data or with a wider --margin"
+        ))
     }
 
     fn unit_of(&self, array: usize) -> f64 {

@@ -200,6 +200,9 @@ impl Question {
             Output::Aggregate(number) | Output::Count(number) => match group.asked[*number] {
                 None => Some(N::of(Decimal { mantissa: 0, digits: 0 })),
                 Some(Asked::Sum(measure)) => Some(figures.sums[measure]),
+                Some(Asked::Rows(rows)) => {
+                    Some(N::of(Decimal { mantissa: i128::try_from(rows).unwrap_or(i128::MAX), digits: 0 }))
+                }
                 Some(Asked::Extreme(extreme)) => {
                     let Kind::Number(digits) = self.extremes[extreme].field.kind else { return None };
                     Some(N::of(Decimal { mantissa: figures.ends[extreme].into(), digits }))

@@ -9,7 +9,7 @@ use super::{
     extreme::spread,
     field::{Field, values},
     filter::{Filter, Filtered},
-    question::{Measure, Question, Term},
+    question::{Measure, Question, Selection, Term},
     revealed::Revealed,
     searches::{Begun, Searches},
     table::{Kind, Table},
@@ -91,6 +91,11 @@ pub struct Found {
 struct Filtering<'j, D: Device> {
     journal: &'j mut dyn Journal<D, Bridged>,
     begun: Option<State<D, Tfhe>>,
+}
+
+/// 1 for a row of a public group, or of the table; else 0.
+fn taken(within: Option<&Range<usize>>, row: usize) -> f64 {
+    f64::from(u8::from(within.is_none_or(|within| within.contains(&row))))
 }
 
 impl<D: Device> Journal<D, Tfhe> for Filtering<'_, D> {
@@ -241,18 +246,28 @@ impl Query {
             let sum = slots(values)[0].re * self.unit(measure);
             if measure.terms.is_empty() || self.exact(number) { measure.rounded(sum) } else { sum }
         };
-        let (measures, selections) = (&self.question.measures, self.question.selections.len());
+        let (measures, flagged) = (&self.question.measures, self.question.flagged().len());
         let sums = measures.iter().zip(results).enumerate().map(sum).collect();
-        let bits = results.iter().skip(measures.len()).take(selections).map(|bits| self.by_row(&slots(bits)));
+        let mut found = results.iter().skip(measures.len()).take(flagged).map(|bits| self.by_row(&slots(bits)));
+        let bits = self.question.selections.iter().map(|selection| match selection.flag {
+            Some(_) => found.next().unwrap_or_default(),
+            None => (0..self.question.rows).map(|row| taken(selection.within.as_ref(), row)).collect(),
+        });
         let bits: Vec<Vec<f64>> = bits.collect();
         // Of parts a slot has as many rows as there are parts.
         let rows = bits.iter().map(|bits| bits.iter().map(|bit| bit.round()).sum()).collect();
-        let ends = self.question.extremes.iter().zip(results.iter().skip(measures.len() + selections));
+        let ends = self.question.extremes.iter().zip(results.iter().skip(measures.len() + flagged));
         let ends = ends.map(|(extreme, found)| match found {
             BridgedValues::Messages(found) => extreme.read(found),
             BridgedValues::Slots(_) => unreachable!("ends are messages"),
         });
         Found { figures: Figures { sums, ends: ends.collect(), rows }, bits }
+    }
+
+    /// 1 in the slots of the rows of a public group, or of all rows.
+    fn mask(&self, within: Option<&Range<usize>>) -> Vec<Complex64> {
+        let rows = (0..self.question.rows).map(|row| Complex64::from(taken(within, row)));
+        self.plan.arranged(&rows.collect::<Vec<_>>())
     }
 
     /// The bits of a selection from those of its flag.
@@ -262,11 +277,7 @@ impl Query {
         bits: &Ciphertext<D>,
         within: Option<&Range<usize>>,
     ) -> Result<Ciphertext<D>> {
-        let rows = within.map(|within| {
-            let kept = (0..self.question.rows).map(|row| Complex64::from(f64::from(u8::from(within.contains(&row)))));
-            self.plan.arranged(&kept.collect::<Vec<_>>())
-        });
-        match (self.bits, rows) {
+        match (self.bits, within.map(|within| self.mask(Some(within)))) {
             (Bits::AsConverted, None) => Ok(bits.clone()),
             (Bits::AsConverted, Some(rows)) => auto.settle(&auto.mul_values(bits, &rows)?),
             (Bits::Cleaned, None) => bridge.clean(auto, bits),
@@ -274,7 +285,7 @@ impl Query {
         }
     }
 
-    /// The products of columns that measures sum, each once.
+    /// A product of columns that measures sum.
     fn product<D: Device>(
         &self,
         auto: &Auto<'_, D>,
@@ -300,7 +311,8 @@ impl Query {
 }
 
 impl Query {
-    /// For each flag bridge and sums: the measures, and the bits of each selection.
+    /// Sums over rows that both sides know; for each flag bridge and sums. Returns the measures, and the bits of each flagged
+    /// selection.
     fn sums<D: Device>(
         &self,
         means: &BridgedMeans<'_, D>,
@@ -310,26 +322,32 @@ impl Query {
     ) -> Result<[Vec<Ciphertext<D>>; 2]> {
         let BridgedMeans { tfhe, auto, bridge } = means;
         let (flags, measures) = (filtered.flags.len(), &self.question.measures);
-        let mut products: Vec<(&[Term], Option<Ciphertext<D>>)> = Vec::new();
+        let mut products = Products { program: self, auto, columns, known: Vec::new() };
         let mut sums: Vec<Option<Ciphertext<D>>> = vec![None; measures.len()];
+        for (at, measure) in measures.iter().enumerate() {
+            let selection = &self.question.selections[measure.selection];
+            if selection.flag.is_none() {
+                observer.step("sum", 0, flags.max(1));
+                let _region = auto.eval.device().region("sum", 0);
+                let product = products.of(&measure.terms)?.expect("rows that both sides know are counted by both");
+                let rows = self.mask(selection.within.as_ref());
+                let passing = auto.settle(&auto.mul_values(product, &rows)?)?;
+                sums[at] = Some(auto.inner_sum(&passing, 1, self.plan.slots)?);
+            }
+        }
         let mut all_bits: Vec<Option<Ciphertext<D>>> = vec![None; self.question.selections.len()];
         for (flag, met) in filtered.flags.iter().enumerate() {
             observer.step("selection", self.filter.steps() - flags + flag, self.filter.steps());
             let set = tfhe.flags(met, |message| self.filter.accepts(flag, message))?;
             observer.step("bridge", flag, flags);
             let converted = bridge.to_slots(auto, &set)?;
-            for (number, selection) in self.question.selections.iter().enumerate().filter(|(_, s)| s.flag == flag) {
+            let of_flag = |(_, selection): &(usize, &Selection)| selection.flag == Some(flag);
+            for (number, selection) in self.question.selections.iter().enumerate().filter(of_flag) {
                 let bits = self.selected((auto, bridge), &converted, selection.within.as_ref())?;
                 observer.step("sum", flag, flags);
                 let _region = auto.eval.device().region("sum", 0);
                 for (at, measure) in measures.iter().enumerate().filter(|(_, m)| m.selection == number) {
-                    let terms = &measure.terms[..];
-                    if !products.iter().any(|(known, _)| *known == terms) {
-                        products.push((terms, self.product(auto, columns, terms)?));
-                    }
-                    let product =
-                        products.iter().find(|(known, _)| *known == terms).and_then(|(_, product)| product.as_ref());
-                    let passing = match product {
+                    let passing = match products.of(&measure.terms)? {
                         None => bits.clone(),
                         Some(product) => auto.mul(product, &bits)?,
                     };
@@ -339,6 +357,28 @@ impl Query {
             }
         }
         Ok([sums, all_bits].map(|all| all.into_iter().flatten().collect()))
+    }
+}
+
+/// The products of columns that measures sum, each made once.
+struct Products<'a, 'k, D: Device> {
+    program: &'a Query,
+    auto: &'a Auto<'k, D>,
+    columns: &'a [Ciphertext<D>],
+    known: Vec<(&'a [Term], Option<Ciphertext<D>>)>,
+}
+
+impl<'a, D: Device> Products<'a, '_, D> {
+    /// The product of these factors; none without a factor.
+    fn of(&mut self, terms: &'a [Term]) -> Result<Option<&Ciphertext<D>>> {
+        let at = match self.known.iter().position(|(known, _)| *known == terms) {
+            Some(at) => at,
+            None => {
+                self.known.push((terms, self.program.product(self.auto, self.columns, terms)?));
+                self.known.len() - 1
+            }
+        };
+        Ok(self.known[at].1.as_ref())
     }
 }
 
@@ -399,7 +439,7 @@ impl Program for Query {
     }
 
     fn results(&self) -> usize {
-        self.question.measures.len() + self.question.selections.len() + self.question.extremes.len()
+        self.question.measures.len() + self.question.flagged().len() + self.question.extremes.len()
     }
 
     /// Of one sum: it and the bits of the selections, which tell whether there is a row.
@@ -429,6 +469,10 @@ impl Program for Query {
         Ok(())
     }
 
+    fn doubts(&self, _: &Vec<BridgedValues>) -> Vec<String> {
+        self.decided_by_noise().into_iter().collect()
+    }
+
     /// The answer, NULL as no number; where it is one sum, also the bit that each row was multiplied by, but of parts. Of
     /// more than one sum the answer's rows, texts by their places in their columns' lists.
     fn arrays(&self, results: &Vec<BridgedValues>) -> Vec<Array> {
@@ -441,7 +485,9 @@ impl Program for Query {
         let number = |value: &Value<f64>| self.question.as_number(value);
         let numbers: Vec<f64> = answer.iter().flat_map(|row| row.values.iter().map(number)).collect();
         if self.question.results.single() {
-            let measure = self.question.measures.first().filter(|_| self.parts.is_none());
+            // Rows that both sides know are no result.
+            let flagged = |measure: &&Measure| self.question.selections[measure.selection].flag.is_some();
+            let measure = self.question.measures.first().filter(flagged).filter(|_| self.parts.is_none());
             let rows = measure.map(|of| array("rows", vec![self.question.rows], bits[of.selection].clone()));
             return std::iter::once(array("answer", vec![1], numbers)).chain(rows).collect();
         }

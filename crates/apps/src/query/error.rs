@@ -3,8 +3,8 @@
 use crate::data::DataError;
 
 /// The supported SQL, as text for users.
-const SUPPORTED: &str = "wanted SELECT with COUNT(*), SUM(a * b), AVG(a), MIN(a), MAX(a), SUM(CASE WHEN ... THEN a ELSE 0 END) \
-                         FROM table [JOIN table ON a = b] WHERE conditions joined by AND, OR and NOT, each comparing a column with \
+const SUPPORTED: &str = "wanted SELECT with COUNT(*), COUNT(a), SUM(a * b), AVG(a), MIN(a), MAX(a), SUM(CASE WHEN ... THEN a ELSE 0 END) \
+                         FROM table [JOIN table ON a = b] [WHERE conditions] joined by AND, OR and NOT, each comparing a column with \
                          constants or a column (=, <>, <, <=, >, >=, BETWEEN, IN, LIKE 'prefix%') [GROUP BY columns] \
                          [HAVING conditions of results] [ORDER BY results] [LIMIT count]";
 
@@ -52,8 +52,10 @@ pub enum QueryError {
         "no row can pass: the conditions leave no value that the columns may have. Without a key the answer is known: counts are 0, all else is NULL"
     )]
     NoRow,
-    #[error("every row passes: no condition excludes a value that its column may have; add one that does (WHERE ...)")]
-    EveryRow,
+    #[error(
+        "every row passes and is only counted. Without a key the answer is known: the counts are the numbers of rows, {rows} in all; ask for a sum or an end beside them, or add a condition that excludes a value (WHERE ...)"
+    )]
+    EveryRow { rows: usize },
     #[error(
         "column {name}, row {row}: {got} lies outside {low} to {high}, which its width is made for: leave that row out, or widen it where the keys are made (--domain {name}=LOW..HIGH of plan, run and keygen)"
     )]

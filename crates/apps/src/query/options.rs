@@ -184,9 +184,9 @@ fn within(part: Part, rows: Option<usize>) -> Part {
 
 /// An SQL query on an encrypted table: filter, groups and sums over a CSV or Parquet file
 ///
-/// SELECT with COUNT(*), SUM(a * b), AVG(a), MIN(a), MAX(a), SUM(CASE WHEN ... THEN a ELSE 0 END) and arithmetic of these
-/// FROM table [JOIN table ON a = b] WHERE conditions joined by AND, OR and NOT: columns of integers, decimals, dates and
-/// texts compared with constants or each other (=, <>, <, <=, >, >=, BETWEEN, IN, LIKE 'prefix%') [GROUP BY columns]
+/// SELECT with COUNT(*), COUNT(a), SUM(a * b), AVG(a), MIN(a), MAX(a), SUM(CASE WHEN ... THEN a ELSE 0 END) and arithmetic
+/// of these FROM table [JOIN table ON a = b] [WHERE conditions] joined by AND, OR and NOT: columns of integers, decimals,
+/// dates and texts compared with constants or each other (=, <>, <, <=, >, >=, BETWEEN, IN, LIKE 'prefix%') [GROUP BY columns]
 /// [HAVING conditions of results] [ORDER BY results] [LIMIT count]. Factors of a sum are columns, or a number plus or
 /// minus one. A text is encrypted as its number in a list that both sides know. Quotients, HAVING, order and limit are the
 /// client's, after decryption.
@@ -267,6 +267,7 @@ impl Common {
     where
         W: Workload<Scheme = Bridged, Program = Query, Client = QueryClient, Described = Described>,
     {
+        part.map_or(Ok(()), |part| question.divides(table.rows, part.count))?;
         // Domains are those of the whole table: a part must not tell its own.
         let question = Question { rows: part.map_or(question.rows, |part| part.count), ..question };
         let (sql, public) = (question.sql.clone(), question.public.clone());

@@ -88,8 +88,9 @@ impl Query {
         let measures = &self.question().measures;
         let all = slots(results);
         let (sums, bits) = all.split_at(measures.len().min(all.len()));
-        let of =
-            |(measure, sum): (&Measure, &Estimate)| SumErrors::of(self, measure, *sum, bits.get(measure.selection));
+        let flagged = self.question().flagged();
+        let bits_of = |selection| bits.get(flagged.iter().position(|&number| number == selection)?);
+        let of = |(measure, sum): (&Measure, &Estimate)| SumErrors::of(self, measure, *sum, bits_of(measure.selection));
         measures.iter().zip(sums).map(of).collect()
     }
 
@@ -105,7 +106,7 @@ impl Query {
         let bits = slots(results).into_iter().skip(question.measures.len()).map(|bits| bits.error());
         let largest = |of: fn(&SumErrors) -> f64| errors.iter().map(of).fold(0.0, f64::max);
         let flag = question.selections.get(selection)?.flag;
-        let share = question.flags[flag].share(&question.compared);
+        let share = flag.map_or(1.0, |flag| question.flags[flag].share(&question.compared));
         Some(SumPrecision {
             bit_error: bits.fold(0.0, f64::max),
             cleaned: self.bits() == Bits::Cleaned,

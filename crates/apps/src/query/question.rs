@@ -73,8 +73,8 @@ impl Term {
 /// The rows of a flag, or those of them in a public group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Selection {
-    /// Number of the flag.
-    pub flag: usize,
+    /// Number of the flag; none where every row is taken, so that nothing is compared.
+    pub flag: Option<usize>,
     /// The rows of the public group; all without one.
     pub within: Option<Range<usize>>,
 }
@@ -102,6 +102,8 @@ pub enum Asked {
     Sum(usize),
     /// An extreme by its number.
     Extreme(usize),
+    /// A number of rows that both sides know, because every row is counted.
+    Rows(usize),
 }
 
 /// Rows that agree in the columns that are grouped by.
@@ -120,7 +122,7 @@ pub struct Group {
 pub struct Question {
     pub sql: String,
     pub rows: usize,
-    /// The compared columns: at least one.
+    /// The compared columns; none where every row is taken.
     pub compared: Vec<Field>,
     /// The columns that are not encrypted because the domains decide what the query asks of them, which both sides have to
     /// find.
@@ -171,6 +173,7 @@ impl Question {
                 return Err(QueryError::Domain { text: format!("{name}=…"), problem });
             }
         }
+        countable(&statement.results, table)?;
         let domains = with_differences(statement, table, domains)?;
         let look = |name: &str| field(table, name, &domains);
         let (public, rows) = match public {
@@ -217,14 +220,15 @@ impl Question {
         let keys = results.keys.iter().map(|key| field(key)).collect::<Result<Vec<_>, _>>()?;
         let key_columns: Vec<usize> = keys.iter().map(|key| position(&mut compared, key.clone())).collect();
         let aggregates = aggregates(results, &field, &mut compared)?;
-        let wanted = Grouping { condition: &condition, compared: &compared, key_columns, aggregates };
+        let wanted = Grouping { condition: &condition, compared: &compared, key_columns, aggregates, rows };
         let (mut laid, mut groups) = (Laid::default(), Vec::new());
         for (values, within) in public.groups_of(&keys, grouped)? {
-            groups.extend(wanted.group(&public, (values, within), &mut laid)?);
+            groups.extend(wanted.group(&public, (values, within), &mut laid));
         }
         let Laid { flags, selections, measures, extremes } = laid;
-        if flags.is_empty() {
-            return Err(QueryError::NoRow);
+        if selections.is_empty() {
+            let known = |group: &Group| group.asked.iter().any(|asked| matches!(asked, Some(Asked::Rows(_))));
+            return Err(if groups.iter().any(known) { QueryError::EveryRow { rows } } else { QueryError::NoRow });
         }
         // A column whose tests are all certain is not encrypted.
         let mut used: Vec<usize> = flags.iter().chain([&condition]).flat_map(Cond::columns).collect();
@@ -294,23 +298,38 @@ impl Question {
         summed
     }
 
-    /// Fails if the table has another number of rows, or values outside the public domains.
+    /// Fails if the table has another number of rows, values outside the public domains, or NULL in a column whose cells
+    /// are counted.
     pub fn fits(&self, table: &Table) -> Result<(), QueryError> {
         if table.rows != self.rows {
             return Err(QueryError::OtherRows { got: table.rows, wanted: self.rows });
         }
+        countable(&self.results, table)?;
         self.fields().iter().try_for_each(|field| values(field, table).map(drop))
+    }
+
+    /// Fails for parts of so many rows of a table where rows that fill the last part would be taken.
+    pub fn divides(&self, rows: usize, part: usize) -> Result<(), QueryError> {
+        if rows.is_multiple_of(part) || self.flagged().len() == self.selections.len() {
+            return Ok(());
+        }
+        let what = format!(
+            "a sum over every row, in parts of {part} of {rows} rows (take parts of equal size, or add a condition that \
+             excludes a value),"
+        );
+        Err(QueryError::unsupported(what))
     }
 
     /// The table with rows that do not pass behind its own, up to the number that the program takes.
     ///
     /// # Errors
-    /// A formula of which no failing row is found.
+    /// A formula of which no failing row is found; a selection that every row passes.
     pub fn filled(&self, mut table: Table) -> Result<Table, QueryError> {
         let missing = self.rows.saturating_sub(table.rows);
         if missing == 0 {
             return Ok(table);
         }
+        self.divides(table.rows, self.rows)?;
         // Parts have no public groups, so each flag is asked of every row.
         let outside = Cond::any(self.flags.clone(), &self.compared).refused_row(&self.compared);
         let outside = outside.ok_or_else(|| QueryError::unsupported("a part of a table with so long a formula"))?;
@@ -339,9 +358,15 @@ impl Question {
         let flags = self.satisfying(table, &self.flags)?;
         let rows = |selection: &Selection| {
             let within = |row: usize| selection.within.as_ref().is_none_or(|within| within.contains(&row));
-            flags[selection.flag].iter().enumerate().map(|(row, &flag)| flag && within(row)).collect()
+            let flagged = |row: usize| selection.flag.is_none_or(|flag| flags[flag][row]);
+            (0..table.rows).map(|row| flagged(row) && within(row)).collect()
         };
         Ok(self.selections.iter().map(rows).collect())
+    }
+
+    /// The numbers of the selections that have a flag: whose rows are found under encryption.
+    pub fn flagged(&self) -> Vec<usize> {
+        (0..self.selections.len()).filter(|&number| self.selections[number].flag.is_some()).collect()
     }
 
     /// The number of rows that a selection may have.
@@ -393,21 +418,17 @@ struct Laid {
 
 impl Laid {
     /// The number of the selection of rows that satisfy a condition; none where no row can.
-    fn selection(&mut self, (rows, within): (Cond, Option<Range<usize>>)) -> Result<Option<usize>, QueryError> {
+    fn selection(&mut self, (rows, within): (Cond, Option<Range<usize>>)) -> Option<usize> {
         if rows == Cond::FALSE {
-            return Ok(None);
+            return None;
         }
-        if rows == Cond::TRUE {
-            return Err(QueryError::EveryRow);
-        }
-        let flag = position(&mut self.flags, rows);
-        Ok(Some(position(&mut self.selections, Selection { flag, within })))
+        let flag = (rows != Cond::TRUE).then(|| position(&mut self.flags, rows));
+        Some(position(&mut self.selections, Selection { flag, within }))
     }
 
     /// The number of a measure over the rows that satisfy a condition; none where no row can.
-    fn measure(&mut self, rows: (Cond, Option<Range<usize>>), terms: Vec<Term>) -> Result<Option<usize>, QueryError> {
-        let selection = self.selection(rows)?;
-        Ok(selection.map(|selection| position(&mut self.measures, Measure { selection, terms })))
+    fn measure(&mut self, rows: (Cond, Option<Range<usize>>), terms: Vec<Term>) -> Option<usize> {
+        self.selection(rows).map(|selection| position(&mut self.measures, Measure { selection, terms }))
     }
 }
 
@@ -418,6 +439,8 @@ struct Grouping<'a> {
     /// The columns that are grouped by.
     key_columns: Vec<usize>,
     aggregates: Vec<Wanted>,
+    /// Rows of the table.
+    rows: usize,
 }
 
 impl Grouping<'_> {
@@ -427,7 +450,7 @@ impl Grouping<'_> {
         public: &Public,
         (values, within): (Vec<i64>, Option<Range<usize>>),
         laid: &mut Laid,
-    ) -> Result<Option<Group>, QueryError> {
+    ) -> Option<Group> {
         let compared = self.compared;
         let values_of = || self.key_columns.iter().copied().zip(values.iter().copied());
         // The server sees a public column, so that nothing is compared with it under encryption.
@@ -440,25 +463,28 @@ impl Grouping<'_> {
         let tests = tests.map(|(column, value)| Cond::test(column, Set::range(value, value), &compared[column]));
         let rows = Cond::all(std::iter::once(seen(self.condition.clone())).chain(tests).collect(), compared);
         if rows == Cond::FALSE {
-            return Ok(None);
+            return None;
         }
         // Whether a group has a row decides what is NULL.
         let all = rows == Cond::TRUE;
-        let selection = if all { None } else { laid.selection((rows.clone(), within.clone()))? };
+        let selection = if all { None } else { laid.selection((rows.clone(), within.clone())) };
         let asked = self.aggregates.iter().map(|wanted| match wanted {
             Wanted::Sum(when, terms) => {
                 let of = std::iter::once(rows.clone()).chain(when.clone().map(seen)).collect();
-                let number = laid.measure((Cond::all(of, compared), within.clone()), terms.clone())?;
-                Ok(number.map(Asked::Sum))
+                let of = Cond::all(of, compared);
+                if of == Cond::TRUE && terms.is_empty() {
+                    return Some(Asked::Rows(within.as_ref().map_or(self.rows, ExactSizeIterator::len)));
+                }
+                laid.measure((of, within.clone()), terms.clone()).map(Asked::Sum)
             }
             Wanted::Extreme(end, field) => {
                 let selection = laid.selection((rows.clone(), within.clone()))?;
-                let extreme = |selection| Extreme { selection, end: *end, field: field.clone() };
-                Ok(selection.map(|s| Asked::Extreme(position(&mut laid.extremes, extreme(s)))))
+                let extreme = Extreme { selection, end: *end, field: field.clone() };
+                Some(Asked::Extreme(position(&mut laid.extremes, extreme)))
             }
         });
-        let asked = asked.collect::<Result<_, QueryError>>()?;
-        Ok(Some(Group { values, asked, selection }))
+        let asked = asked.collect();
+        Some(Group { values, asked, selection })
     }
 }
 
@@ -506,6 +532,12 @@ fn aggregates(
         });
     }
     Ok(found)
+}
+
+/// Fails for a column that is not there or has NULL, where a result is the number of its cells. Nothing else of it is known
+/// to a server.
+fn countable(results: &Results, table: &Table) -> Result<(), QueryError> {
+    results.counted.iter().try_for_each(|name| table.usable(name).map(drop))
 }
 
 /// The values of the groups: every combination of the columns' values.

@@ -137,10 +137,19 @@ impl Searches {
                     found_before = 0;
                     Race { y, found }
                 } else {
-                    let flag = question.selections[search.extreme.selection].flag;
-                    let set = Table::of(eval.params(), |message| u64::from(filter.accepts(flag, message)))?;
-                    let met = eval.split(&filtered.flags[flag], search.rows.start, search.rows.end);
-                    Race { y: eval.bootstrap(&met, &[set])?, found: Vec::new() }
+                    let y = match question.selections[search.extreme.selection].flag {
+                        Some(flag) => {
+                            let set = Table::of(eval.params(), |message| u64::from(filter.accepts(flag, message)))?;
+                            let met = eval.split(&filtered.flags[flag], search.rows.start, search.rows.end);
+                            eval.bootstrap(&met, &[set])?
+                        }
+                        // Every row is in the race, which both sides know.
+                        None => {
+                            let any = eval.split(&bits(&search.extreme.field), search.rows.start, search.rows.end);
+                            eval.add_clear(&eval.scale(&any, 0), 1)
+                        }
+                    };
+                    Race { y, found: Vec::new() }
                 };
                 search.evaluate(eval, &bits(&search.extreme.field), race, &mut progress)?
             };

@@ -91,6 +91,8 @@ pub struct Results {
     pub items: Vec<Item>,
     /// The aggregates in them, each once.
     pub aggregates: Vec<Aggregate>,
+    /// Columns whose cells are counted: as many as rows, since no column has NULL.
+    pub counted: Vec<String>,
     /// Columns that are grouped by.
     pub keys: Vec<String>,
     /// The groups that are in the answer; without it, all that have a row.
@@ -143,6 +145,7 @@ impl Results {
         let mut results = Self {
             items: Vec::new(),
             aggregates: Vec::new(),
+            counted: Vec::new(),
             keys: Vec::new(),
             having: None,
             order: Vec::new(),
@@ -280,11 +283,20 @@ impl Results {
             named(of).ok_or_else(wrong)
         };
         match (name.to_string().to_lowercase().as_str(), argument) {
-            ("count", FunctionArgExpr::Wildcard) => Ok(self.counted()),
+            ("count", FunctionArgExpr::Wildcard) => Ok(self.rows()),
+            ("count", FunctionArgExpr::Expr(of)) if number(of).is_some() => Ok(self.rows()),
+            ("count", FunctionArgExpr::Expr(of)) => {
+                let column = named(of).ok_or_else(|| {
+                    let what = format!("the result {expr} (COUNT is of rows, or of a column)");
+                    QueryError::unsupported(what)
+                })?;
+                position(&mut self.counted, column);
+                Ok(self.rows())
+            }
             ("sum", FunctionArgExpr::Expr(of)) => self.summed(of),
             ("avg", FunctionArgExpr::Expr(of)) if !is_case(of) => {
                 let sum = self.summed(of)?;
-                Ok(Output::Both(Arithmetic::Over, Box::new([sum, self.counted()])))
+                Ok(Output::Both(Arithmetic::Over, Box::new([sum, self.rows()])))
             }
             ("min", FunctionArgExpr::Expr(of)) => Ok(self.aggregate(Made::Least(column(of)?), None)),
             ("max", FunctionArgExpr::Expr(of)) => Ok(self.aggregate(Made::Most(column(of)?), None)),
@@ -296,7 +308,8 @@ impl Results {
         Output::Aggregate(position(&mut self.aggregates, Aggregate { of, when }))
     }
 
-    fn counted(&mut self) -> Output {
+    /// How many rows there are.
+    fn rows(&mut self) -> Output {
         Output::Count(position(&mut self.aggregates, Aggregate { of: Made::Sum(Vec::new()), when: None }))
     }
 

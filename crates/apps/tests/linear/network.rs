@@ -104,6 +104,10 @@ fn a_network_decrypts_to_its_polynomial_twin() {
     assert_eq!(conclusion.details["same_class_as_clear"], 1);
     let off = conclusion.details["output_error"]["encrypted_to_clear"].as_f64().unwrap();
     assert!(off < 0.05 && off > 1e-9, "{off}");
+    // A client that has no weights knows the ranges of the outputs all the same.
+    let output = network().skeleton.outputs[0];
+    let told = format!("margin, {} {} (decrypt", network().skeleton.values[output].name, program.range(output));
+    assert!(program.withheld().unwrap().contains(&told), "{:?}", program.withheld());
 }
 
 #[test]

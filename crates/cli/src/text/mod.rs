@@ -19,12 +19,16 @@ pub(crate) mod tables;
 pub(crate) mod time;
 pub(crate) mod units;
 
-use limbwise_runtime::scheme::Forecast;
+use limbwise_runtime::scheme::{Forecast, NEVER};
 
 /// What is expected of results, in a line.
 pub(crate) fn forecast(forecast: &Forecast) -> String {
     let precision = |bits: f64| table::line("precision", &format!("{bits:.1} bits predicted"));
-    let failure = |log2: f64| table::line("failure", &format!("2^{log2:.1} at most"));
+    // Where nothing is bootstrapped, nothing fails.
+    let failure = |log2: f64| match log2 > NEVER {
+        true => table::line("failure", &format!("2^{log2:.1} at most")),
+        false => String::new(),
+    };
     match *forecast {
         Forecast::Ckks { precision_bits_predicted: bits, .. } => precision(bits),
         Forecast::Tfhe { log2_failure } => failure(log2_failure),

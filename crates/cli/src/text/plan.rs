@@ -251,9 +251,13 @@ fn bridged(lines: &mut Lines, section: &BridgedPlan, details: &Details) {
     let passing = number("rows_expected");
     lines.add("query", detail("sql").as_str().unwrap_or_default());
     lines.add("rows", format!("{}; about {passing:.0} pass if values are spread evenly", detail("rows")));
-    let each = &filter["bootstrappings_per_row"];
+    let each = filter["bootstrappings_per_row"].as_u64().unwrap_or(0);
     let count = units::count(section.bootstrappings);
-    lines.add("bootstraps", format!("{count}, {each} a row: {}", columns(&filter)));
+    match (section.bootstrappings, each) {
+        (0, _) => lines.add("bootstraps", "none: every row is taken, so that nothing is compared"),
+        (_, 0) => lines.add("bootstraps", count),
+        _ => lines.add("bootstraps", format!("{count}, {each} a row: {}", columns(&filter))),
+    }
     let searches = detail("searches");
     for search in searches.as_array().into_iter().flatten() {
         let name = search["name"].as_str().unwrap_or_default();
@@ -268,11 +272,15 @@ fn bridged(lines: &mut Lines, section: &BridgedPlan, details: &Details) {
         .add("CKKS", format!("N = 2^{}, {chain} + {special} limbs, log QP = {:.1}; {behind}", ring.log_n, ring.log_qp));
     let [one, all, promised] = [failure.bootstrapping, failure.program, failure.promised].map(power);
     let bridge = power(section.log2_bridge_failure);
-    lines
-        .add("failure", format!("{one} a bootstrapping ({promised} promised), {all} all of them, {bridge} the bridge"));
+    if section.bootstrappings > 0 {
+        let of_all = format!("{all} all of them, {bridge} the bridge");
+        lines.add("failure", format!("{one} a bootstrapping ({promised} promised), {of_all}"));
+    }
     let cleaned = precision["cleaned"].as_bool().unwrap_or(false);
     let cleaned = if cleaned { "after cleaning" } else { "not cleaned: no two levels are left for it" };
-    lines.add("bits", format!("off by {} each, {cleaned}", power(number("bit_error").log2())));
+    if each > 0 {
+        lines.add("bits", format!("off by {} each, {cleaned}", power(number("bit_error").log2())));
+    }
     let [off, part] = [number("sum_error"), number("sum_relative_error")];
     let values = "rows x bit error x largest value, and arithmetic";
     lines.add("sum", format!("off by {off:.1e} at most, {part:.1e} of the largest it can be: {values}"));

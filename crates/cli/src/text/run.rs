@@ -10,7 +10,7 @@ use limbwise_runtime::{
     RegionSeconds, RunReport,
     clock::Step,
     keys::Traffic,
-    scheme::{BridgedRun, IntegersRun, MessagesRun, SchemeRun, SlotsRun},
+    scheme::{BridgedRun, IntegersRun, MessagesRun, NEVER, SchemeRun, SlotsRun},
 };
 use serde_json::Value;
 
@@ -180,8 +180,13 @@ fn bridged(section: &BridgedRun, report: &RunReport) -> String {
     let wrong = format!("{} decided otherwise than in the clear", section.wrong);
     text += &line("rows", &format!("{passing} of {rows} pass; {wrong}"));
     let [largest, expected] = [section.largest_bit_error, predicted("bit_error")].map(|e| power(e.log2()));
-    text += &line("bits", &format!("off by {largest} at most; {expected} predicted of one"));
-    text + &line("failure", &format!("{} at most", power(section.log2_failure)))
+    if predicted("bit_error") > 0.0 {
+        text += &line("bits", &format!("off by {largest} at most; {expected} predicted of one"));
+    }
+    if section.log2_failure > NEVER {
+        text += &line("failure", &format!("{} at most", power(section.log2_failure)));
+    }
+    text
 }
 
 /// What a model is worth, beside its clear twins.

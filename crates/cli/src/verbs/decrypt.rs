@@ -135,6 +135,9 @@ pub(super) struct Report {
     /// Against the clear twin: precision, accuracy, what the workload adds.
     #[serde(skip_serializing_if = "Option::is_none")]
     compared: Option<Map<String, Value>>,
+    /// What makes the results doubtful.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    warnings: Vec<String>,
     /// Whether the numbers are fit to be shared.
     shareable: bool,
     /// What was shared under this key, these results counted.
@@ -204,6 +207,7 @@ impl Decrypt {
             forecast: opened.forecast,
             results,
             compared: opened.compared,
+            warnings: opened.warnings,
             shareable,
             shared,
             warning: if shareable { None } else { Some(WARNING) },
@@ -363,6 +367,9 @@ fn render(report: &Report) -> String {
             let kept = format!("{precision_bits:.1} bits left; {s} bits of statistical security cost {lost:.1}");
             text += &line("shared", &kept);
         }
+    }
+    for warning in &report.warnings {
+        text += &line("WARNING", warning);
     }
     if let Some(Shared { sharing, results }) = report.shared {
         text += &line("ledger", &format!("{results} of {} results shared under this key", sharing.results));

@@ -67,6 +67,9 @@ fn render(file: &Inspection) -> String {
         text.extend(name.iter().map(|name| line(what, name)));
     }
     text.extend(number.map(|number| line("number", &number.to_string())));
+    if file.whole.is_none() {
+        text += &line("length", "not checked: that takes the parameters it was made for (--params)");
+    }
     match file.verified {
         Some(true) => text += &line("verified", "all checksums hold"),
         Some(false) => text += &line("verified", "the header only: the rest is secret"),

@@ -307,10 +307,30 @@ fn values_outside_their_ranges_are_named_where_results_are_withheld() {
     let plan = valid(&folder, "plan", &[&["plan"], &network[..], &["--json"]].concat());
     let warning = plan["twin"]["warning"].as_str().unwrap();
     assert!(warning.starts_with("1 of 1 samples have values beyond the calibrated ranges, most in layer square"));
+    assert!(warning.contains(", whose range is ") && warning.contains(" to "), "{warning}");
     let output = folder.run(&[&["run"], &network[..], &["--json"]].concat());
     let text = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(2), "{text}");
     assert!(text.contains("the values are withheld") && text.contains(warning), "{text}");
+    // By files: without the data the ranges of the outputs are told, which are public; with them what the data alone tell.
+    let done = |words: &[&str]| {
+        let output = folder.run(words);
+        assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
+    };
+    done(&[&["keygen"], &network[..], &["--client", "mine", "--server", "theirs"]].concat());
+    done(&["encrypt", "--client", "mine", "--out", "in"]);
+    done(&["eval", "--server", "theirs", "--in", "in", "--out", "out", "--weights", &model]);
+    let decrypt = ["decrypt", "--client", "mine", "--in", "out", "--out", "y.json"];
+    let told = |words: &[&str]| {
+        let output = folder.run(words);
+        assert_eq!(output.status.code(), Some(2));
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let (bare, compared) = (told(&decrypt), told(&[&decrypt[..], &["--compare"]].concat()));
+    let outputs = "a likely cause: a value beyond its calibrated range; those of the outputs are, with their margin, ";
+    assert!(bare.contains("the values are withheld") && bare.contains(outputs) && !bare.contains("square"), "{bare}");
+    let layer = "a likely cause: 1 of 1 samples have values beyond the calibrated ranges, most in layer square";
+    assert!(compared.contains("the values are withheld") && compared.contains(layer), "{compared}");
 }
 
 #[test]

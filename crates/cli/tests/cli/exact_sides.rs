@@ -74,6 +74,32 @@ fn messages_of_tfhe_go_there_and_back() {
     assert!(inspected.as_array().unwrap().iter().all(|file| file["verified"] == true), "{inspected:#}");
 }
 
+/// A file that is not as long as its header says is no file to describe; where that takes parameters, it is said.
+#[test]
+fn files_that_are_cut_off_are_told_without_verifying_them() {
+    let folder = Folder::new("cut-off");
+    folder.write("tfhe.toml", &tiny_tfhe_of_four_bits().replace("message_bits = 4", "message_bits = 2"));
+    evaluated(&folder, &["gates", "--batch", "2", "--preset", "tfhe.toml"]);
+    for name in ["theirs/bootstrap.keys", "theirs/params.limbwise", "mine/secret.tfhe.key", "in/input-000.ct"] {
+        let (path, here) = (folder.path().join(name), ["--params", "mine"]);
+        let whole = fs::read(&path).unwrap();
+        let inspected = verb(&folder, &[&["inspect", name][..], &here].concat());
+        assert_eq!(inspected[0]["whole"], true, "{inspected:#}");
+        for (bytes, wanted) in
+            [(&whole[..whole.len() - 1], whole.len()), (&[&whole[..], b"x"].concat()[..], whole.len())]
+        {
+            fs::write(&path, bytes).unwrap();
+            let text = refused(&folder, &[&["inspect", name][..], &here].concat());
+            let told = format!("{name}: the file has {} bytes, its header says {wanted}: it is cut off", bytes.len());
+            assert!(text.contains(&told), "{text}");
+        }
+        fs::write(&path, whole).unwrap();
+    }
+    let output = folder.run(&["inspect", "in/input-000.ct"]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success() && text.contains("not checked: that takes the parameters"), "{text}");
+}
+
 #[test]
 fn gates_go_there_and_back() {
     let folder = Folder::new("exact-gates");

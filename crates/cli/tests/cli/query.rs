@@ -137,6 +137,47 @@ fn ends_and_public_groups_are_answered() {
     assert_eq!(wrong.status.code(), Some(2));
 }
 
+/// Without a condition nothing is compared: sums and ends of all rows, in one run and by files; what is only counted is known.
+#[test]
+fn every_row_is_taken_without_a_condition() {
+    let folder = folder("every");
+    let query = |sql: &str| ["query", "--sql", sql, "--data", "sales.csv", SMALL[0], SMALL[1]].map(str::to_owned);
+    let of = |verb: &str, sql: &str| {
+        let words = [&[verb.to_owned()][..], &query(sql), &["--json".to_owned()]].concat();
+        valid(&folder, verb, &words.iter().map(String::as_str).collect::<Vec<_>>())
+    };
+    let sum = "SELECT SUM(price * (1 - rebate)) FROM sales";
+    let plan = of("plan", sum);
+    assert_eq!((&plan["bootstrappings"], &plan["revealed"]["sums"]), (&0.into(), &1.into()), "{plan:#}");
+    let run = of("run", sum);
+    assert_eq!((&run["answer"]["exact"], &run["rows_passing"]), (&"149.7085".into(), &5.into()), "{run:#}");
+    assert!(run["answer"]["relative_error"].as_f64().unwrap() < 1e-4 && run["wrong"] == 0, "{run:#}");
+    let many = "SELECT AVG(price), COUNT(color), COUNT(*), MIN(day), MAX(price), SUM(CASE WHEN color = 'red' THEN price ELSE 0 END) \
+                FROM sales";
+    let run = of("run", many);
+    let row = run["table"]["rows"][0].as_array().unwrap();
+    let cells: Vec<&str> = row.iter().map(|c| c.as_str().or_else(|| c["exact"].as_str()).unwrap()).collect();
+    assert_eq!(cells, ["40.148", "5", "5", "2025-12-31", "99.99", "117.74"], "{run:#}");
+    evaluated(&folder, &query(sum).iter().map(String::as_str).collect::<Vec<_>>());
+    let opened =
+        folder.run(&["decrypt", "--client", "mine", "--in", "out", "--out", "answer.csv", "--compare", "--json"]);
+    let opened: serde_json::Value = serde_json::from_slice(&opened.stdout).unwrap();
+    assert_eq!(
+        (&opened["compared"]["wrong"], opened["results"].as_array().unwrap().len()),
+        (&0.into(), 1),
+        "{opened:#}"
+    );
+    for (sql, wanted) in [
+        ("SELECT COUNT(*), COUNT(price) FROM sales", "the counts are the numbers of rows, 5 in all"),
+        ("SELECT COUNT(size) FROM sales", "no column \"size\""),
+    ] {
+        let words = [&["plan".to_owned()][..], &query(sql)].concat();
+        let output = folder.run(&words.iter().map(String::as_str).collect::<Vec<_>>());
+        let text = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.code() == Some(2) && text.contains(wanted), "{text}");
+    }
+}
+
 #[test]
 fn query_6_goes_on_after_a_kill() {
     let folder = folder("q6");

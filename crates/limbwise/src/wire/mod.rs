@@ -48,12 +48,12 @@ pub use plaintext::{read_plaintext, write_plaintext};
 pub use prepared::{PreparedFile, PreparedWriter};
 pub use public_key::{read_public_key, write_public_key};
 #[cfg(feature = "client")]
-pub use secret::{Lock, read_labeled_secret_key, read_secret_key, write_secret_key};
+pub use secret::{Lock, check_secret_key, read_labeled_secret_key, read_secret_key, write_secret_key};
 pub use source::Source;
-pub use text::{read_text, write_text};
+pub use text::{check_text, read_text, write_text};
 pub use tfhe::{
     check_tfhe_keys, read_tfhe_ciphertext, read_tfhe_keys, read_tfhe_params, tfhe_fingerprint, write_tfhe_ciphertext,
     write_tfhe_keys, write_tfhe_params,
 };
 #[cfg(feature = "client")]
-pub use tfhe::{read_labeled_tfhe_secret_key, read_tfhe_secret_key, write_tfhe_secret_key};
+pub use tfhe::{check_tfhe_secret_key, read_labeled_tfhe_secret_key, read_tfhe_secret_key, write_tfhe_secret_key};

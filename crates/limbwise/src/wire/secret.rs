@@ -125,16 +125,42 @@ pub fn read_secret_key<S: Source>(source: S, params: &Params, lock: Lock<'_>) ->
 pub fn read_labeled_secret_key<S: Source>(source: S, params: &Params, lock: Lock<'_>) -> Result<(SecretKey, Origin)> {
     let file = Container::open(source)?;
     file.expect(FileKind::SecretKey, Some(params))?;
-    let coefficients = unpack(&read_sealed(&file, params.ring().n() / 4, lock)?)?;
+    let coefficients = unpack(&read_sealed(&file, packed_bytes(params), lock)?)?;
     let key = SecretKey::from_coefficients(params, coefficients);
     Ok((key.ok_or_else(|| WireError::value("coefficients", "too few", "N"))?, file.origin()))
 }
 
-/// The only secret block of a file, of `plain` bytes.
-pub(super) fn read_sealed<S: Source>(file: &Container<S>, plain: usize, lock: Lock<'_>) -> Result<Zeroizing<Vec<u8>>> {
+/// Checks a file of a secret key without reading the key: kind, parameters, header, length.
+///
+/// # Errors
+/// [`WireError`] for a bad file.
+pub fn check_secret_key<S: Source>(source: S, params: &Params) -> Result<(), WireError> {
+    let file = Container::open(source)?;
+    file.expect(FileKind::SecretKey, Some(params))?;
+    check_sealed(&file, packed_bytes(params))
+}
+
+/// Fails unless the file has one secret block of `plain` bytes.
+pub(super) fn check_sealed<S: Source>(file: &Container<S>, plain: usize) -> Result<(), WireError> {
+    sealed_in(file, plain).map(drop)
+}
+
+/// Bytes of the packed coefficients of a key.
+fn packed_bytes(params: &Params) -> usize {
+    params.ring().n() / 4
+}
+
+/// The header of a file with one secret block of `plain` bytes, and the block's bytes.
+fn sealed_in<S: Source>(file: &Container<S>, plain: usize) -> Result<(Header, usize), WireError> {
     let header: Header = file.header()?;
     let size = plain + if header.lock.is_some() { TAG } else { 0 };
     file.ends(file.first().behind(1, size as u64))?;
+    Ok((header, size))
+}
+
+/// The only secret block of a file, of `plain` bytes.
+pub(super) fn read_sealed<S: Source>(file: &Container<S>, plain: usize, lock: Lock<'_>) -> Result<Zeroizing<Vec<u8>>> {
+    let (header, size) = sealed_in(file, plain)?;
     let mut bytes = Zeroizing::new(vec![0; size + CHECKSUM]);
     file.block(file.first(), &mut bytes)?;
     bytes.truncate(size);

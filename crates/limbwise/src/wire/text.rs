@@ -33,18 +33,32 @@ pub fn write_text<W: Write>(out: W, kind: FileKind, text: &[u8]) -> Result<W> {
     Ok(out.finish()?)
 }
 
-/// Reads the text of a file of this kind.
-///
-/// # Errors
-/// [`WireError`] for a bad file.
-pub fn read_text<S: Source>(source: S, kind: FileKind) -> Result<Vec<u8>> {
-    let file = Container::open(source)?;
+/// The bytes of the text in a file of this kind, which ends behind it.
+fn text_in<S: Source>(file: &Container<S>, kind: FileKind) -> Result<u64, WireError> {
     file.expect(kind, None)?;
     let Header { bytes } = file.header()?;
     let blocks = bytes.div_ceil(BLOCK);
     let end = bytes.checked_add(file.first().at).and_then(|at| at.checked_add(blocks * CHECKSUM as u64));
     let end = end.ok_or_else(|| WireError::value("bytes", bytes, "the length of the text"))?;
     file.ends(Place { block: blocks, at: end })?;
+    Ok(bytes)
+}
+
+/// Checks a file of this kind without reading its text: kind, header, length.
+///
+/// # Errors
+/// [`WireError`] for a bad file.
+pub fn check_text<S: Source>(source: S, kind: FileKind) -> Result<(), WireError> {
+    text_in(&Container::open(source)?, kind).map(drop)
+}
+
+/// Reads the text of a file of this kind.
+///
+/// # Errors
+/// [`WireError`] for a bad file.
+pub fn read_text<S: Source>(source: S, kind: FileKind) -> Result<Vec<u8>> {
+    let file = Container::open(source)?;
+    let bytes = text_in(&file, kind)?;
     let mut text = Vec::new();
     let mut place = file.first();
     let mut buffer = Vec::new();

@@ -3,7 +3,7 @@
 //! Keys are stored as bodies and one seed for all uniform halves. A secret key is stored as its seed.
 
 #[cfg(feature = "client")]
-use super::secret::{Lock, read_sealed, write_sealed};
+use super::secret::{Lock, check_sealed, read_sealed, write_sealed};
 use super::{
     ciphertext::MOST_BATCH,
     container::{CHECKSUM, Container, FileKind, Origin, Place, Writer},
@@ -35,7 +35,8 @@ use std::{
 };
 
 /// Size of a seed in bytes.
-const SEED: u64 = 32;
+const SEED: u64 = SEED_BYTES as u64;
+const SEED_BYTES: usize = 32;
 /// Size of a body in bytes.
 const BODY: usize = 8;
 /// Upper limit of a message range: beyond any sum that computations make.
@@ -278,6 +279,17 @@ fn read_entry<S: Source>(
         .map_err(|got| WireError::Residue { block: place.block, got, prime })
 }
 
+/// Checks a file of a client key without reading the key: kind, parameters, header, length.
+///
+/// # Errors
+/// [`WireError`] for a bad file.
+#[cfg(feature = "client")]
+pub fn check_tfhe_secret_key<S: Source>(source: S, params: &TfheParams) -> Result<(), WireError> {
+    let file = Container::open(source)?;
+    file.expect_of(FileKind::TfheSecretKey, tfhe_fingerprint(params))?;
+    check_sealed(&file, SEED_BYTES)
+}
+
 /// Writes a client key as its seed. Only the owner should be able to read the file.
 ///
 /// # Errors
@@ -314,7 +326,7 @@ pub fn read_labeled_tfhe_secret_key<S: Source>(
 ) -> Result<(ClientKey, Origin)> {
     let file = Container::open(source)?;
     file.expect_of(FileKind::TfheSecretKey, tfhe_fingerprint(params))?;
-    let bytes = read_sealed(&file, 32, lock)?;
+    let bytes = read_sealed(&file, SEED_BYTES, lock)?;
     let key = ClientKey::from_seed(params, Seed(*bytes.first_chunk().expect("as long as was asked for")));
     Ok((key, file.origin()))
 }

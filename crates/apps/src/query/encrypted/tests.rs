@@ -277,6 +277,42 @@ fn of_no_row_all_but_a_count_is_null() {
     assert!(program.admits(&damaged).unwrap_err().to_string().contains("no whole number"));
 }
 
+/// Without a condition nothing is compared; slots without a row do not count, nor do rows of other public groups.
+#[test]
+fn every_row_is_summed_and_searched() {
+    let (program, client) = asked("SELECT SUM(10 - stock) FROM goods", &[]);
+    assert_eq!((program.filter().steps(), program.digits().len(), program.results()), (0, 0, 1));
+    let sides = Sides::of(&program);
+    let results = sides.evaluated(&program, &sides.encrypted(&program, &client), &mut All::default());
+    program.admits(&results).unwrap();
+    let found = client.conclude(&results).found;
+    assert_eq!((found.answer.decrypted, &found.answer.exact[..], found.rows_passing), (Some(27.0), "27", 8));
+    assert_eq!(program.arrays(&results).len(), 1, "which rows are taken is known");
+    for (sql, public, wanted) in [
+        (
+            "SELECT AVG(price), COUNT(stock), MIN(stock), MAX(price) FROM goods",
+            &[][..],
+            "[[\"35.125\", \"8\", \"0\", \"99\"]]",
+        ),
+        (
+            "SELECT shop, SUM(1 - stock), COUNT(*), MAX(stock) FROM goods GROUP BY shop ORDER BY shop",
+            &["shop"],
+            "[[\"bonn\", \"-21\", \"4\", \"15\"], [\"ulm\", \"-24\", \"4\", \"14\"]]",
+        ),
+        (
+            "SELECT SUM(price), SUM(CASE WHEN stock > 6 THEN price ELSE 0 END), SUM(price * stock) FROM goods",
+            &[],
+            "[[\"281\", \"53\", \"827\"]]",
+        ),
+    ] {
+        let (program, client) = asked(sql, public);
+        let sides = Sides::of(&program);
+        let results = sides.evaluated(&program, &sides.encrypted(&program, &client), &mut All::default());
+        program.admits(&results).unwrap();
+        assert_eq!(format!("{:?}", answer(&client, &results)), wanted, "{sql}");
+    }
+}
+
 /// A bound holds for all values of a domain, and what lies within half of the last digit is rounded.
 #[test]
 fn sums_are_as_exact_as_they_say() {

@@ -188,7 +188,7 @@ fn mistakes_are_named_before_keys() {
         ("price < 0", "COUNT(*)", "no row can pass"),
         ("price < 10 AND price > 20", "COUNT(*)", "no row can pass"),
         ("discount = 0.055", "COUNT(*)", "no row can pass"),
-        ("price < 1000", "COUNT(*)", "every row passes"),
+        ("price < 1000", "COUNT(*)", "the counts are the numbers of rows, 4 in all"),
         ("size < 3", "COUNT(*)", "no column \"size\": its columns are Price, discount, day, color"),
         (
             "color < 3",
@@ -290,6 +290,46 @@ fn null_is_last_up_and_down() {
     }
 }
 
+/// Without a condition nothing is compared; what is counted is known.
+#[test]
+fn every_row_is_taken_without_a_condition() {
+    for (text, wanted, flags) in [
+        ("SELECT SUM(price) FROM goods", &["120.74"][..], 0),
+        ("SELECT AVG(price), COUNT(*), COUNT(1), COUNT(Price) FROM goods", &["30.185", "4", "4", "4"], 0),
+        ("SELECT SUM(price * (1 - discount)), SUM(price) FROM goods WHERE price < 1000", &["109.7085", "120.74"], 0),
+        ("SELECT MIN(price), MAX(day), MIN(color) FROM goods", &["3.00", "1995-01-01", "1"], 0),
+        ("SELECT SUM(CASE WHEN price < 5 THEN 1 ELSE 0 END), COUNT(*), MAX(price) FROM goods", &["1", "4", "99.99"], 1),
+        ("SELECT AVG(price) FROM goods HAVING COUNT(*) > 4", &[], 0),
+        ("SELECT COUNT(color), COUNT(*) FROM goods WHERE price < 50", &["3", "3"], 1),
+    ] {
+        let found = asked(text, &[]).unwrap();
+        assert_eq!((answered(&found).concat(), found.flags.len()), (wanted.iter().map(|&w| w.into()).collect(), flags));
+        let again = Question::described(&found_statement(&found), 4, &found.fields(), Public::default()).unwrap();
+        assert_eq!(again, found, "{text}");
+    }
+    // A server learns nothing of a column that is only counted; the owner of the data learns that it has no NULL.
+    let counted = asked("SELECT COUNT(color) FROM goods WHERE price < 50", &[]).unwrap();
+    assert_eq!(counted.fields().iter().map(|field| &field.name[..]).collect::<Vec<_>>(), ["Price"]);
+    let mut holes = table();
+    holes.columns[3] = Column::of_cells("color", &["", "green", "blue", "1"]);
+    holes.columns[1] = Column::of_cells("discount", &["0.05", "", "0", "0.07"]);
+    assert!(counted.fits(&holes).is_ok(), "an empty text is a text");
+    let counted = asked("SELECT COUNT(discount) FROM goods WHERE price < 50", &[]).unwrap();
+    let error = counted.fits(&holes).unwrap_err().to_string();
+    assert!(error.contains("column discount, row 2: an empty cell is no number"), "{error}");
+    let error = Question::new(&found_statement(&counted), &holes, &[], &[]).unwrap_err().to_string();
+    assert!(error.contains("column discount, row 2"), "{error}");
+    // Rows that fill a part would be summed.
+    let part = Question { rows: 7, ..asked("SELECT SUM(price) FROM goods", &[]).unwrap() };
+    let error = part.filled(table()).unwrap_err().to_string();
+    assert!(error.contains("a sum over every row, in parts of 7 of 4 rows"), "{error}");
+    assert!(part.divides(4, 3).is_err() && part.divides(4, 2).is_ok() && counted.divides(4, 3).is_ok());
+}
+
+fn found_statement(question: &Question) -> Statement {
+    Statement::parse(&question.sql).unwrap()
+}
+
 #[test]
 fn mistakes_of_groups_are_named_before_keys() {
     for (text, domains, wanted) in [
@@ -300,8 +340,10 @@ fn mistakes_of_groups_are_named_before_keys() {
             &["color=red|green"],
             "row 3: \"blue\" is none of the values",
         ),
-        ("SELECT COUNT(*), SUM(price) FROM goods", &[], "every row passes"),
-        ("SELECT SUM(CASE WHEN price < 5 THEN 1 ELSE 0 END), COUNT(*) FROM goods", &[], "every row passes"),
+        ("SELECT COUNT(*), COUNT(color) FROM goods", &[], "every row passes and is only counted"),
+        ("SELECT SUM(CASE WHEN price < 500 THEN 1 ELSE 0 END) FROM goods", &[], "every row passes and is only counted"),
+        ("SELECT COUNT(size) FROM goods WHERE price < 50", &[], "no column \"size\""),
+        ("SELECT COUNT(price + discount) FROM goods WHERE price < 50", &[], "COUNT is of rows, or of a column"),
         ("SELECT MAX(day) - 1 FROM goods WHERE price < 50", &[], "arithmetic with MIN or MAX of the dates of day"),
         (
             "SELECT color FROM goods GROUP BY color HAVING MIN(day) > 3",
@@ -372,8 +414,12 @@ fn public_columns_group_rows_in_the_clear() {
                 WHERE color <> 'green' AND (discount < 0.06 OR color = '1') GROUP BY color ORDER BY color";
     let statement = Statement::parse(text).unwrap();
     let public = ["color".to_owned()];
-    let error = Question::new(&statement, &table(), &[], &public).unwrap_err().to_string();
-    assert!(error.contains("every row passes"), "{error}: of color 1");
+    // Of color 1 every row passes, so that nothing is compared for it.
+    let decided = Question::new(&statement, &table(), &[], &public).unwrap();
+    let flags: Vec<bool> = decided.selections.iter().map(|selection| selection.flag.is_some()).collect();
+    assert_eq!((decided.flags.len(), decided.flagged(), flags), (1, vec![1, 2], vec![false, true, true]));
+    assert_eq!(decided.groups[0].asked[0], Some(Asked::Rows(1)));
+    assert_eq!(answered(&decided), answered(&Question::new(&statement, &table(), &[], &[]).unwrap()));
     let text = text.replace("OR color = '1'", "OR color = '1' AND price < 50");
     let statement = Statement::parse(&text).unwrap();
     let encrypted = Question::new(&statement, &table(), &[], &[]).unwrap();
