@@ -198,10 +198,36 @@ fn sums_of_products_equal_the_modulus() {
     }
 }
 
-/// The halves of a step of a blind rotation, component by component, are the step; as in plain words.
+/// Limbs as a kernel writes to them.
+fn writable(limbs: &mut [Vec<Line>]) -> Vec<&mut [Line]> {
+    limbs.iter_mut().map(|limb| &mut limb[..]).collect()
+}
+
+/// A step of a blind rotation as a whole.
+fn whole_step(kernels: &dyn LimbKernels, step: &Step<'_>, acc: &mut [Vec<Line>]) {
+    let length = layout::lines(step.log_n);
+    let mut digits = vec![vec![Line::default(); length]; acc.len() * step.gadget.levels() as usize];
+    let mut sums = vec![vec![Line::default(); length]; acc.len()];
+    let mut scratch = Scratch { digits: writable(&mut digits), sums: writable(&mut sums) };
+    kernels.blind_step(step, &mut writable(acc), &mut scratch);
+}
+
+/// The same in halves, component by component.
+fn halves_of_step(kernels: &dyn LimbKernels, step: &Step<'_>, acc: &mut [Vec<Line>]) {
+    let (length, levels) = (layout::lines(step.log_n), step.gadget.levels() as usize);
+    let mut digits = vec![vec![Line::default(); length]; acc.len() * levels];
+    for (acc, digits) in acc.iter().zip(digits.chunks_exact_mut(levels)) {
+        kernels.blind_digits(step, acc, &mut writable(digits));
+    }
+    let digits: Vec<&[Line]> = digits.iter().map(|digit| &digit[..]).collect();
+    for (c, acc) in acc.iter_mut().enumerate() {
+        kernels.blind_sum(step, c, &digits, (&mut vec![Line::default(); length], acc));
+    }
+}
+
+/// The halves of a step of a blind rotation are the step, and all instruction sets do the same.
 #[test]
 fn halves_of_a_blind_step_are_the_step() {
-    let lines = |words: &[u64]| -> Vec<Line> { words.chunks(8).map(|c| Line(c.try_into().unwrap())).collect() };
     for (log_n, bits, components, levels, base_log) in [
         (10, 48, 2, 2, 8),
         (10, 50, 3, 1, 5),
@@ -210,57 +236,33 @@ fn halves_of_a_blind_step_are_the_step() {
         (11, 36, 2, 2, 6),
         (12, 49, 2, 2, 16),
     ] {
-        let q = Modulus::new(ntt_primes_below(log_n, bits, 1, &[]).unwrap()[0]);
-        let length = layout::lines(log_n);
-        let gadget = Gadget { base_log, levels }.of(q.value());
-        let n = 1usize << log_n;
-        let limb = |pattern: u64| lines(&words(q, n, pattern));
-        let rows = components * levels as usize;
-        let key: Vec<Vec<Line>> = (0..(rows * components) as u64).map(|i| limb(5 + i)).collect();
+        let modulus = Modulus::new(ntt_primes_below(log_n, bits, 1, &[]).unwrap()[0]);
+        let (n, length) = (1u64 << log_n, layout::lines(log_n));
+        let gadget = Gadget { base_log, levels }.of(modulus.value());
+        let random = |pattern: u64| limb(&words(modulus, 1 << log_n, pattern));
+        let key: Vec<Vec<Line>> =
+            (0..(components * components) as u64 * u64::from(levels)).map(|i| random(5 + i)).collect();
         let key: Vec<&[Line]> = key.iter().map(|limb| &limb[..]).collect();
         let mut results: Vec<Vec<Vec<Line>>> = Vec::new();
         for isa in available() {
-            let kernels = kernels(isa, q, log_n);
-            let start = || -> Vec<Vec<Line>> {
-                let padded = |c| {
-                    let mut acc = vec![Line::default(); length + 1];
-                    let values = limb(40 + c as u64);
-                    acc[..values.len()].copy_from_slice(&values);
-                    acc
-                };
-                (0..components).map(padded).collect()
+            let kernels = kernels(isa, modulus, log_n);
+            // A line more than a limb for each accumulator.
+            let start = |c: u64| {
+                let mut acc = random(40 + c);
+                acc.resize(length + 1, Line::default());
+                acc
             };
-            let fresh = |count: usize| vec![vec![Line::default(); length]; count];
-            let (mut whole, mut halves) = (start(), start());
-            for acc in [&mut whole, &mut halves] {
-                kernels.blind_start(&mut acc.iter_mut().map(|acc| &mut acc[..]).collect::<Vec<_>>());
-            }
-            for exponent in [1, 0, n as u64, 2 * n as u64 - 8, 77] {
-                let (modulus, next) = (q, Prefetch { limbs: &key, lines: 0..length });
+            let mut whole: Vec<Vec<Line>> = (0..components as u64).map(start).collect();
+            kernels.blind_start(&mut writable(&mut whole));
+            let mut halves = whole.clone();
+            for exponent in [1, 0, n, 2 * n - 8, 77] {
+                let next = Prefetch { limbs: &key, lines: 0..length };
                 let step = Step { modulus, log_n, gadget, exponent, key: &key, next };
-                let (mut digits, mut sums) = (fresh(rows), fresh(components));
-                kernels.blind_step(
-                    &step,
-                    &mut whole.iter_mut().map(|acc| &mut acc[..]).collect::<Vec<_>>(),
-                    &mut Scratch {
-                        digits: digits.iter_mut().map(|digit| &mut digit[..]).collect(),
-                        sums: sums.iter_mut().map(|sum| &mut sum[..]).collect(),
-                    },
-                );
-                let mut digits = fresh(rows);
-                for (acc, digits) in halves.iter().zip(digits.chunks_exact_mut(levels as usize)) {
-                    let mut digits: Vec<&mut [Line]> = digits.iter_mut().map(|digit| &mut digit[..]).collect();
-                    kernels.blind_digits(&step, acc, &mut digits);
-                }
-                let digits: Vec<&[Line]> = digits.iter().map(|digit| &digit[..]).collect();
-                for (c, acc) in halves.iter_mut().enumerate() {
-                    kernels.blind_sum(&step, c, &digits, (&mut vec![Line::default(); length], acc));
-                }
-                let [whole, halves] =
-                    [&whole, &halves].map(|all| all.iter().map(|acc| acc[..length].to_vec()).collect::<Vec<_>>());
+                whole_step(&*kernels, &step, &mut whole);
+                halves_of_step(&*kernels, &step, &mut halves);
                 assert!(whole == halves, "{isa:?}, N = 2^{log_n}, {bits} bits, X^{exponent}");
             }
-            results.push(whole.iter().map(|acc| acc[..length].to_vec()).collect());
+            results.push(whole.into_iter().map(|acc| acc[..length].to_vec()).collect());
         }
         for (isa, got) in available().iter().zip(&results) {
             assert!(*got == results[0], "{isa:?}, N = 2^{log_n}, {bits} bits");

@@ -204,7 +204,7 @@ impl Program for Dropped {
 /// Levels of a set with words are not part of one another: lines of JSON name their primes, HERACLES's traces cannot.
 #[test]
 fn levels_of_a_set_with_words_are_named() {
-    let mut literal = ParamsLiteral::chain(12, 50, 40, 5, (50, 2), 3);
+    let mut literal = ParamsLiteral::chain(12, 50, 40, 5, (50, 3), 3);
     literal.words = Some(Words { bits: 50, short: vec![30, 30, 40] });
     literal.insecure = Some(Insecure { reason: "a small ring for a test".into() });
     let params = Params::new(&literal).unwrap();

@@ -172,16 +172,13 @@ impl<const KIND: u32> Registers<KIND> {
     fn first(
         self,
         s: &Step<'_>,
-        weights: &[u64; 64],
+        source: DigitSource<'_>,
         forward: &Twiddles,
-        acc: &[Line],
         digits: &mut [&mut [Line]],
         next: &mut Ahead<'_>,
     ) {
-        let (k, d, levels) = (self.forward, self.digits, s.gadget.levels() as usize);
-        let start = ((2usize << s.log_n) - usize::try_from(s.exponent).expect("below 2N")) % (2 << s.log_n);
-        let source = DigitSource { a: acc, start, weights: &weights[..levels] };
-        match (s.log_n, levels) {
+        let (k, d) = (self.forward, self.digits);
+        match (s.log_n, digits.len()) {
             (10, 1) => digits8::<KIND, true>(k, d, source, digits, &forward.first, next),
             (10, _) => digits8::<KIND, false>(k, d, source, digits, &forward.first, next),
             (_, 1) => digits16::<KIND, true>(k, d, source, digits, &forward.first, next),
@@ -215,7 +212,7 @@ pub(super) fn step<const KIND: u32>(
     let k = Registers::<KIND>::new(s, constants);
     let weights: [u64; 64] = weights(s);
     for (acc, digits) in acc.iter().zip(scratch.digits.chunks_exact_mut(levels)) {
-        k.first(s, &weights, forward, acc, digits, &mut next);
+        k.first(s, source(s, acc, &weights), forward, digits, &mut next);
     }
     for (t, (there, here)) in forward.tiles.iter().zip(&inverse.tiles).enumerate() {
         let lines = 16 * t..16 * (t + 1);
@@ -244,7 +241,7 @@ pub(super) fn digits<const KIND: u32>(
 ) {
     let mut next = s.next.ahead(16 + (digits.len() << (s.log_n - 7)));
     let k = Registers::<KIND>::new(s, constants);
-    k.first(s, &weights(s), forward, acc, digits, &mut next);
+    k.first(s, source(s, acc, &weights(s)), forward, digits, &mut next);
     for digit in digits {
         for (tile, factors) in digit.chunks_exact_mut(16).zip(&forward.tiles) {
             ask(&mut next);
@@ -271,6 +268,12 @@ pub(super) fn sum<const KIND: u32>(
         summed_tile::<KIND>(k.inverse, &mut sum[16 * t..16 * (t + 1)], factors);
     }
     k.last(s, inverse, acc, sum, &mut next);
+}
+
+/// Where the digits of a component come from.
+fn source<'a>(s: &Step<'_>, acc: &'a [Line], weights: &'a [u64; 64]) -> DigitSource<'a> {
+    let start = ((2usize << s.log_n) - usize::try_from(s.exponent).expect("below 2N")) % (2 << s.log_n);
+    DigitSource { a: acc, start, weights: &weights[..s.gadget.levels() as usize] }
 }
 
 /// log₂ of the factor of each digit.
