@@ -229,7 +229,7 @@ fn halves_of_step(kernels: &dyn LimbKernels, step: &Step<'_>, acc: &mut [Vec<Lin
 #[test]
 fn halves_of_a_blind_step_are_the_step() {
     for (log_n, bits, components, levels, base_log) in [
-        (10, 48, 2, 2, 8),
+        (10, 48, 2u64, 2, 8),
         (10, 50, 3, 1, 5),
         (11, 50, 2, 1, 23),
         (11, 49, 2, 3, 9),
@@ -240,8 +240,7 @@ fn halves_of_a_blind_step_are_the_step() {
         let (n, length) = (1u64 << log_n, layout::lines(log_n));
         let gadget = Gadget { base_log, levels }.of(modulus.value());
         let random = |pattern: u64| limb(&words(modulus, 1 << log_n, pattern));
-        let key: Vec<Vec<Line>> =
-            (0..(components * components) as u64 * u64::from(levels)).map(|i| random(5 + i)).collect();
+        let key: Vec<Vec<Line>> = (0..components * components * u64::from(levels)).map(|i| random(5 + i)).collect();
         let key: Vec<&[Line]> = key.iter().map(|limb| &limb[..]).collect();
         let mut results: Vec<Vec<Vec<Line>>> = Vec::new();
         for isa in available() {
@@ -252,7 +251,7 @@ fn halves_of_a_blind_step_are_the_step() {
                 acc.resize(length + 1, Line::default());
                 acc
             };
-            let mut whole: Vec<Vec<Line>> = (0..components as u64).map(start).collect();
+            let mut whole: Vec<Vec<Line>> = (0..components).map(start).collect();
             kernels.blind_start(&mut writable(&mut whole));
             let mut halves = whole.clone();
             for exponent in [1, 0, n, 2 * n - 8, 77] {
