@@ -4,9 +4,9 @@ use crate::data::DataError;
 
 /// The supported SQL, as text for users.
 const SUPPORTED: &str = "wanted SELECT with COUNT(*), COUNT(a), SUM(a * b), AVG(a), MIN(a), MAX(a), SUM(CASE WHEN ... THEN a ELSE 0 END) \
-                         FROM table [JOIN table ON a = b] [WHERE conditions] joined by AND, OR and NOT, each comparing a column with \
-                         constants or a column (=, <>, <, <=, >, >=, BETWEEN, IN, LIKE 'prefix%') [GROUP BY columns] \
-                         [HAVING conditions of results] [ORDER BY results] [LIMIT count]";
+                         FROM table [JOIN table ON a = b] [WHERE conditions joined by AND, OR and NOT] [GROUP BY columns] \
+                         [HAVING conditions of results] [ORDER BY results] [LIMIT count], a condition comparing a column with \
+                         constants or a column (=, <>, <, <=, >, >=, BETWEEN, IN, LIKE 'prefix%')";
 
 /// An unsupported query, or data that do not fit a query.
 #[derive(Debug, thiserror::Error)]

@@ -185,9 +185,9 @@ fn within(part: Part, rows: Option<usize>) -> Part {
 /// An SQL query on an encrypted table: filter, groups and sums over a CSV or Parquet file
 ///
 /// SELECT with COUNT(*), COUNT(a), SUM(a * b), AVG(a), MIN(a), MAX(a), SUM(CASE WHEN ... THEN a ELSE 0 END) and arithmetic
-/// of these FROM table [JOIN table ON a = b] [WHERE conditions] joined by AND, OR and NOT: columns of integers, decimals,
-/// dates and texts compared with constants or each other (=, <>, <, <=, >, >=, BETWEEN, IN, LIKE 'prefix%') [GROUP BY columns]
-/// [HAVING conditions of results] [ORDER BY results] [LIMIT count]. Factors of a sum are columns, or a number plus or
+/// of these FROM table [JOIN table ON a = b] [WHERE conditions joined by AND, OR and NOT] [GROUP BY columns] [HAVING
+/// conditions of results] [ORDER BY results] [LIMIT count]. A condition compares a column of integers, decimals, dates or
+/// texts with constants or another column (=, <>, <, <=, >, >=, BETWEEN, IN, LIKE 'prefix%'). Factors of a sum are columns, or a number plus or
 /// minus one. A text is encrypted as its number in a list that both sides know. Quotients, HAVING, order and limit are the
 /// client's, after decryption.
 ///
