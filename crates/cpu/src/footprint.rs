@@ -10,7 +10,8 @@
 //! - `extend_limb`, `weighted_sums`: nothing; each thread has [`TOGETHER`] rows of its own for weights of one limb;
 //! - `tensor`, `linear_combination`: nothing;
 //! - `matrix_product`: nothing; a task copies up to 1 MiB of its operands;
-//! - `blind_rotate`: nothing; each thread has accumulators, digits and tiles of its own.
+//! - `blind_rotate`: nothing; each thread has accumulators, digits and tiles of its own, and digits twice where a rotation
+//!   is divided among threads.
 
 use crate::layout::{Line, lines};
 use limbwise_device::{

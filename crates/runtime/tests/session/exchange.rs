@@ -106,14 +106,22 @@ fn a_trace_that_comes_back_is_the_same_program() {
     }
 }
 
-/// A series makes products with what is added to them in one pass: a product of two operands here, with sums of its own.
-struct Series7(Circuit);
+/// What a small program does.
+#[derive(Clone, Copy)]
+enum Does {
+    /// A series, which makes products with what is added to them in one pass: of two operands here, with sums of its own.
+    Series,
+    /// Drops to a level with primes that the one above may lack, a product and its division.
+    Drops,
+}
 
-impl Program for Series7 {
+struct Small(Circuit, Does);
+
+impl Program for Small {
     type Scheme = Ckks;
 
     fn name(&self) -> &'static str {
-        "series"
+        "small"
     }
 
     fn params(&self) -> &Params {
@@ -130,8 +138,17 @@ impl Program for Series7 {
 
     fn evaluate<D: Device>(&self, on: Evaluation<'_, '_, D>) -> limbwise::Result<Vec<Ciphertext<D>>> {
         let Evaluation { means: Slots { auto, .. }, inputs, .. } = on;
-        let series = Series { coefficients: (1..=8).map(|i| 1.0 / f64::from(i)).collect(), from: -1.0, to: 1.0 };
-        Ok(vec![auto.chebyshev(&inputs[0], &series)?])
+        match self.1 {
+            Does::Series => {
+                let coefficients = (1..=8).map(|i| 1.0 / f64::from(i)).collect();
+                Ok(vec![auto.chebyshev(&inputs[0], &Series { coefficients, from: -1.0, to: 1.0 })?])
+            }
+            Does::Drops => {
+                let (eval, [x, y]) = (auto.eval, inputs) else { unreachable!("two inputs") };
+                let [x, y] = [eval.drop_level(x, 4)?, eval.drop_level(y, 4)?];
+                Ok(vec![eval.rescale(&eval.relinearize(&eval.multiply(&x, &y)?)?)?])
+            }
+        }
     }
 
     fn arrays(&self, _: &Vec<Vec<Vec<Complex64>>>) -> Vec<Array> {
@@ -145,7 +162,7 @@ impl Program for Series7 {
 
 #[test]
 fn what_is_added_to_a_product_has_lines_of_its_own() {
-    let operations = listed(&Series7(Circuit(params()))).unwrap();
+    let operations = listed(&Small(Circuit(params()), Does::Series)).unwrap();
     assert!(operations.list.iter().any(|o| o.out.name.starts_with("part")), "something was added to a product");
     for o in &operations.list {
         let factors = match o.what {
@@ -159,56 +176,18 @@ fn what_is_added_to_a_product_has_lines_of_its_own() {
     heracles::write(&mut csv, &operations).unwrap();
     let trace = heracles::read(&csv[..]).unwrap();
     let back = replay(&trace).unwrap();
-    let own = record(&Series7(Circuit(params())), KeyForm::Stored, &limbwise_cpu::footprint()).unwrap().graph;
+    let own =
+        record(&Small(Circuit(params()), Does::Series), KeyForm::Stored, &limbwise_cpu::footprint()).unwrap().graph;
     assert_eq!(back.calls(Region::Tensor), own.calls(Region::Tensor));
 }
 
-/// A drop to a level with primes that the one above lacks, a product and its division.
-struct Dropped(Circuit);
-
-impl Program for Dropped {
-    type Scheme = Ckks;
-
-    fn name(&self) -> &'static str {
-        "dropped"
-    }
-
-    fn params(&self) -> &Params {
-        self.0.params()
-    }
-
-    fn inputs(&self) -> Vec<Input> {
-        self.0.inputs()
-    }
-
-    fn model(&self) -> Maps<'_> {
-        Maps::default()
-    }
-
-    fn evaluate<D: Device>(&self, on: Evaluation<'_, '_, D>) -> limbwise::Result<Vec<Ciphertext<D>>> {
-        let Evaluation { means: Slots { auto, .. }, inputs, .. } = on;
-        let (eval, [x, y]) = (auto.eval, inputs) else { unreachable!("two inputs") };
-        let [x, y] = [eval.drop_level(x, 4)?, eval.drop_level(y, 4)?];
-        Ok(vec![eval.rescale(&eval.relinearize(&eval.multiply(&x, &y)?)?)?])
-    }
-
-    fn arrays(&self, _: &Vec<Vec<Vec<Complex64>>>) -> Vec<Array> {
-        Vec::new()
-    }
-
-    fn details(&self) -> Details {
-        Details::new()
-    }
-}
-
-/// Levels of a set with words are not part of one another: lines of JSON name their primes, HERACLES's traces cannot.
 #[test]
 fn levels_of_a_set_with_words_are_named() {
     let mut literal = ParamsLiteral::chain(12, 50, 40, 5, (50, 3), 3);
     literal.words = Some(Words { bits: 50, short: vec![30, 30, 40] });
     literal.insecure = Some(Insecure { reason: "a small ring for a test".into() });
     let params = Params::new(&literal).unwrap();
-    let operations = listed(&Dropped(Circuit(params.clone()))).unwrap();
+    let operations = listed(&Small(Circuit(params.clone()), Does::Drops)).unwrap();
     let kinds: Vec<&What> = operations.list.iter().map(|o| &o.what).collect();
     let drop = &What::MultiplyRescaled;
     assert_eq!(kinds, [drop, drop, &What::Multiply, &What::Relinearize, &What::Rescale]);
