@@ -108,6 +108,10 @@ fn shapes() -> Vec<[Vec<Width>; 2]> {
     shapes.push([vec![(20, 2)], vec![(61, 3)]]);
     shapes.push([vec![(31, 3)], vec![(31, 9)]]);
     shapes.push([vec![(30, 100)], vec![(60, 2)]]);
+    // Targets of up to 50 bits alone, more than one sweep takes, and sources that need several sums.
+    let reached = vec![(20, 1), (31, 2), (48, 2), (49, 3), (50, 5)];
+    shapes.extend([(20, 1), (50, 1), (50, 8), (49, 30), (31, 4)].map(|from| [vec![from], reached.clone()]));
+    shapes.push([vec![(50, 7), (30, 2), (40, 1)], reached]);
     shapes
 }
 

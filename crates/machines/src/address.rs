@@ -414,6 +414,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
         /// Every word has a place of its own, in the chip; a subarray has all limbs of its place's tile.
         #[test]
         fn words_of_limbs_have_places(

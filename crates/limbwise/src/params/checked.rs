@@ -3,7 +3,6 @@
 use super::{
     bootstrap::Bootstrapping,
     error::ParamsError,
-    known::Known,
     literal::{ParamsLiteral, PrimeChoice, Secret},
     primes::{Chosen, choose_primes},
     security::{SecurityReport, gate},
@@ -38,7 +37,6 @@ struct Inner {
     digits: Vec<Basis>,
     security: SecurityReport,
     bootstrapping: Option<Bootstrapping>,
-    known: Known,
 }
 
 impl Params {
@@ -92,7 +90,7 @@ impl Params {
             *reached = *reached | level;
             Some(*reached)
         });
-        let (literal, known, reached) = (literal.clone(), Known::default(), reached.collect());
+        let (literal, reached) = (literal.clone(), reached.collect());
         let exact_scales = exact;
         let inner = Inner {
             literal,
@@ -104,7 +102,6 @@ impl Params {
             digits,
             security: security.clone(),
             bootstrapping,
-            known,
         };
         let Some(weight) = bootstrapping.and_then(|boot| boot.literal.ephemeral_weight) else {
             return Ok(Self(Arc::new(inner)));
@@ -303,11 +300,6 @@ impl Params {
     #[must_use]
     pub fn user_level(&self) -> usize {
         self.bootstrapping().map_or(self.top_level(), Bootstrapping::output_level)
-    }
-
-    /// The cache of type `T` for these parameters, initially empty; clones share it.
-    pub(crate) fn table<T: Default + Send + Sync + 'static>(&self) -> Arc<T> {
-        self.0.known.table()
     }
 
     /// Result of the security check.

@@ -11,7 +11,6 @@ pub mod change;
 pub mod checked;
 pub mod choose;
 mod error;
-mod known;
 pub mod literal;
 pub mod presets;
 mod primes;

@@ -111,6 +111,7 @@ full_size! {
     cosine: "boot-cosine", 22.6 bits, 1;
     precise: "boot-precise", 31.5 bits, 2;
     most_levels: "boot-17", 24.0 bits, 1;
+    most_levels_on_words: "boot-17-words", 24.0 bits, 1;
     forty_bits: "boot-40", 40.5 bits, 1;
     eighty_bits: "boot-80", 81.0 bits, 2;
     n15: "boot-n15", 19.6 bits, 1;

@@ -252,7 +252,7 @@ impl<'b, D: Device> Builder<'b, D> {
     /// The maps of a step, with their rotations merged as the plan's strategy wants them.
     fn factors(&self, step: Step, factors: usize) -> Result<Factors> {
         let telescoped = matches!(self.plan.rotations, Rotations::Chained | Rotations::MultiHop);
-        Recipe { step, slots: self.plan.slots, factors, telescoped }.factors(self.params)
+        Recipe { step, slots: self.plan.slots, factors, telescoped }.factors()
     }
 
     /// Encodes a step that starts at a level and multiplies the scale by `gain`.

@@ -1,8 +1,9 @@
 //! The inputs that determine the maps of a linear step, and a cache of their outlines.
 //!
 //! At full size, composing the maps takes a tenth of a second and a hundred megabytes. Planning needs their outlines
-//! three times per configuration, but only encoding needs their entries. The outlines are therefore cached with the
-//! parameters, and the entries are recomputed when a device asks for words.
+//! three times per configuration, but only encoding needs their entries. The outlines are therefore cached for the whole
+//! process (they depend on no modulus, so a search over parameter sets composes each once), and the entries are recomputed
+//! when a device asks for words.
 
 use super::{
     Halves, count,
@@ -11,7 +12,6 @@ use super::{
 use crate::{
     ckks::{Diagonals, linear::Outline},
     error::Result,
-    params::Params,
 };
 use num_complex::Complex64;
 use std::{
@@ -50,15 +50,22 @@ struct Outlines {
 /// One slot of the cache. The thread that composes holds its lock, so that others that want the same recipe wait.
 type Place = Arc<Mutex<Option<Arc<Outlines>>>>;
 
-/// Cache by recipe: a few kilobytes per slot count and rotation strategy.
-#[derive(Default)]
-struct Remembered(Mutex<HashMap<Recipe, Place>>);
+/// Cache by recipe: a few kilobytes for most.
+static REMEMBERED: LazyLock<Mutex<HashMap<Recipe, Place>>> = LazyLock::new(Mutex::default);
+
+/// Most recipes that are remembered: a server meets sets of strangers, whose maps may have thousands of diagonals.
+const MOST: usize = 256;
 
 impl Recipe {
     /// The maps; their entries are computed when a device asks for them.
-    pub(super) fn factors(self, params: &Params) -> Result<Factors> {
-        let remembered = params.table::<Remembered>();
-        let place = remembered.0.lock().unwrap_or_else(PoisonError::into_inner).entry(self).or_default().clone();
+    pub(super) fn factors(self) -> Result<Factors> {
+        let place = {
+            let mut remembered = REMEMBERED.lock().unwrap_or_else(PoisonError::into_inner);
+            if remembered.len() >= MOST {
+                remembered.clear();
+            }
+            remembered.entry(self).or_default().clone()
+        };
         let mut place = place.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = &*place {
             return Ok(known.factors(self));
@@ -111,18 +118,14 @@ fn adapt(factors: Factors, halves: Halves, repetitions: usize) -> Factors {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::params::ParamsLiteral;
 
     #[test]
     fn what_is_remembered_is_what_was_composed() {
-        let literal = ParamsLiteral::chain(16, 50, 40, 3, (45, 2), 2);
-        let (params, step) =
-            (Params::new(&literal).unwrap(), Step::CoeffToSlot { halves: Halves::Beside, repetitions: 4 });
-        for step in [Step::SlotToCoeff, step] {
+        for step in [Step::SlotToCoeff, Step::CoeffToSlot { halves: Halves::Beside, repetitions: 4 }] {
             for telescoped in [false, true] {
                 let recipe = Recipe { step, slots: 64, factors: 3, telescoped };
-                let first = recipe.factors(&params).unwrap();
-                let again = recipe.factors(&params).unwrap();
+                let first = recipe.factors().unwrap();
+                let again = recipe.factors().unwrap();
                 assert_eq!((&first.maps, first.rotation), (&again.maps, again.rotation), "{recipe:?}");
                 assert!(!again.maps[0].shares(&first.maps[0]));
                 let norms = |maps: &[Diagonals]| maps.iter().map(|map| map.norm().to_bits()).collect::<Vec<_>>();

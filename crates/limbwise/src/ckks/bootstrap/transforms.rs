@@ -87,7 +87,7 @@ impl Factors {
         let firsts: Vec<i64> = self.maps.iter().map(Diagonals::first_index).collect();
         let total: i64 = firsts.iter().sum();
         let mut left = 0;
-        for (map, mut first) in self.maps.iter_mut().zip(firsts) {
+        let turned = |(map, mut first): (Diagonals, i64)| {
             // A map whose diagonals cover all indices may start anywhere; the best start cancels most of the other
             // rotations.
             let stride = slots / map.count() as i64;
@@ -95,9 +95,11 @@ impl Factors {
                 first = (first - total + stride / 2).div_euclid(stride) * stride;
             }
             // rotate(·, left) of the map's input becomes a rotation of its output.
-            *map = map.after_rotation(left).before_rotation(-left - first);
+            let turned = map.between_rotations(left, -left - first);
             left += first;
-        }
+            turned
+        };
+        self.maps = self.maps.into_iter().zip(firsts).map(turned).collect();
         let rotation = (self.rotation + left).rem_euclid(slots);
         self.rotation = if rotation > slots / 2 { rotation - slots } else { rotation };
         self

@@ -78,11 +78,10 @@ impl Row {
         }
     }
 
-    /// Rotated to the left.
-    fn rotated(&self, by: usize) -> Self {
+    fn rotate_left(&mut self, by: usize) {
         match self {
-            Self::Real(values) => Self::Real([&values[by..], &values[..by]].concat()),
-            Self::Complex(values) => Self::Complex([&values[by..], &values[..by]].concat()),
+            Self::Real(values) => values.rotate_left(by),
+            Self::Complex(values) => values.rotate_left(by),
         }
     }
 
@@ -331,16 +330,32 @@ impl Diagonals {
     /// The map of a rotated input, `x → M·rotate(x, steps)`: lets one map do the rotation that the previous one left.
     #[must_use]
     pub fn after_rotation(&self, steps: i64) -> Self {
-        let slots = self.slots;
-        let by = modulo(steps, slots);
-        Self::of(slots, self.each(|d, row| ((d + by) % slots, row.clone())).into_iter().collect())
+        self.clone().between_rotations(steps, 0)
     }
 
     /// The map with a rotated output, `x → rotate(M·x, steps)`.
     #[must_use]
     pub fn before_rotation(&self, steps: i64) -> Self {
-        let (slots, by) = (self.slots, modulo(steps, self.slots));
-        Self::of(slots, self.each(|d, row| ((d + by) % slots, row.rotated(by))).into_iter().collect())
+        self.clone().between_rotations(0, steps)
+    }
+
+    /// `x → rotate(M·rotate(x, input), output)`, in the memory of this map if nothing else holds it.
+    #[must_use]
+    pub fn between_rotations(self, input: i64, output: i64) -> Self {
+        let slots = self.slots;
+        let (moved, by) = (modulo(input + output, slots), modulo(output, slots));
+        let turned = |(d, mut row): (usize, Row)| {
+            row.rotate_left(by);
+            ((d + moved) % slots, row)
+        };
+        Self::of(slots, self.into_rows().map(turned).collect())
+    }
+
+    /// The diagonals with their indices, copied if something else holds them.
+    fn into_rows(self) -> impl Iterator<Item = (usize, Row)> {
+        let (indices, numbers) = (self.inner.indices.clone(), self.numbers());
+        drop(self);
+        indices.into_iter().zip(Arc::unwrap_or_clone(numbers))
     }
 
     /// The composition `x → self·(first·x)`.
@@ -352,18 +367,21 @@ impl Diagonals {
         assert_eq!(self.slots, first.slots, "maps on one number of slots");
         let slots = self.slots;
         let mut by_index: BTreeMap<usize, Vec<Complex64>> = BTreeMap::new();
-        let both = [self, first].map(|map| map.each(|d, row| (d, row.each().collect::<Vec<Complex64>>())));
-        for (i, left) in &both[0] {
-            for (j, right) in &both[1] {
+        // Made complex one at a time: a second copy of a large map would be hundreds of megabytes.
+        let complex = |row: &Row| row.each().collect::<Vec<Complex64>>();
+        self.each(|i, left| {
+            let left = complex(left);
+            first.each(|j, right| {
+                let right = complex(right);
                 let sum = by_index.entry((i + j) % slots).or_insert_with(|| vec![Complex64::default(); slots]);
-                let moved = right[*i..].iter().chain(&right[..*i]);
+                let moved = right[i..].iter().chain(&right[..i]);
                 // Part by part: the operators of complex numbers are calls, of another crate, and this is a sum of millions.
-                for ((s, l), r) in sum.iter_mut().zip(left).zip(moved) {
+                for ((s, l), r) in sum.iter_mut().zip(&left).zip(moved) {
                     s.re += l.re * r.re - l.im * r.im;
                     s.im += l.re * r.im + l.im * r.re;
                 }
-            }
-        }
+            });
+        });
         Self::without_zeros(slots, by_index.into_iter().map(|(d, sum)| (d, Row::of(sum))).collect())
     }
 
@@ -376,12 +394,12 @@ impl Diagonals {
     /// The map times a constant.
     #[must_use]
     pub fn scaled(self, factor: f64) -> Self {
-        let (slots, indices, mut numbers) = (self.slots, self.inner.indices.clone(), self.numbers());
-        drop(self); // what nobody else holds is scaled where it is
-        Arc::make_mut(&mut numbers).iter_mut().for_each(|row| row.scale(factor));
-        let (numbers, sizes, norm) = (Mutex::new(Some(numbers)), OnceLock::new(), OnceLock::new());
-        let strategies = Mutex::default();
-        Self { slots, inner: Arc::new(Inner { indices, numbers, later: None, sizes, norm, strategies }) }
+        let slots = self.slots;
+        let scaled = |(d, mut row): (usize, Row)| {
+            row.scale(factor);
+            (d, row)
+        };
+        Self::of(slots, self.into_rows().map(scaled).collect())
     }
 
     /// Root mean square of the output for independent inputs of size 1: the Frobenius norm over √n.

@@ -55,6 +55,11 @@ fn for_all_slots() -> Vec<Preset> {
             boot_17(),
         ),
         preset(
+            "boot-17-words",
+            "boot-17 on whole words: 17 levels, 24.0 bits, 2^-106 failures; keys 6.6 GB, at least 0.7 GB seeded; 29 limbs, dnum 4",
+            boot_17_words(),
+        ),
+        preset(
             "boot-40",
             "40 bits in one pass: 6 levels of 57 bits, 40.5 bits, 2^-106 failures; keys 13.0 GB, at least 1.9 GB seeded; four harmonics",
             boot_40(),
@@ -183,6 +188,17 @@ fn boot_17() -> ParamsLiteral {
     let boot = bootstrapping(7, sine);
     literal.bootstrapping = Some(BootstrapLiteral { slot_to_coeff: 2, coeff_to_slot: 3, ..boot });
     literal.low_level = Some(3);
+    literal
+}
+
+/// `boot_17` on words of 50 bits, as [`boot_words`]: four limbs and a digit less leave room for longer special primes.
+/// SlotToCoeff's levels have 30 bits, because 31 are no sum of words and short primes.
+fn boot_17_words() -> ParamsLiteral {
+    let mut literal = boot_17();
+    literal.levels = levels(&[(&[50], 1), (&[30], 2), (&[40], 17), (&[30, 30], 1), (&[50], 8), (&[46], 3)]);
+    literal.special = [48, 41].into_iter().flat_map(|bits| vec![PrimeChoice::Bits(bits); 4]).collect();
+    literal.dnum = 4;
+    literal.words = Some(Words { bits: 50, short: vec![30, 30, 40] });
     literal
 }
 
