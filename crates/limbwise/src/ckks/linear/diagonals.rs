@@ -343,10 +343,10 @@ impl Diagonals {
     #[must_use]
     pub fn between_rotations(self, input: i64, output: i64) -> Self {
         let slots = self.slots;
-        let (moved, by) = (modulo(input + output, slots), modulo(output, slots));
+        let (before, by) = (modulo(input, slots), modulo(output, slots));
         let turned = |(d, mut row): (usize, Row)| {
             row.rotate_left(by);
-            ((d + moved) % slots, row)
+            ((d + before + by) % slots, row)
         };
         Self::of(slots, self.into_rows().map(turned).collect())
     }
@@ -467,6 +467,10 @@ mod tests {
         assert_eq!(map.after_rotation(3).apply(&x), map.apply(&rotate(x.clone(), 3)));
         let close = |a: &[Complex64], b: &[Complex64]| a.iter().zip(b).all(|(a, b)| (a - b).norm() < 1e-9);
         assert!(close(&map.before_rotation(-5).apply(&x), &rotate(map.apply(&x), 3)));
+        assert_eq!(map.clone().between_rotations(3, -5), map.after_rotation(3).before_rotation(-5));
+        assert_eq!(map, Diagonals::from_matrix(&matrix).unwrap(), "what something else holds stays as it is");
+        let [most, least] = [i64::MAX, i64::MIN]; // −1 and 0 modulo 8
+        assert_eq!(map.clone().between_rotations(most, least), map.after_rotation(-1));
         assert!(close(&map.after(&map.after_rotation(2)).apply(&x), &map.apply(&map.after_rotation(2).apply(&x))));
         let turns = |a: &[Complex64], b: &[Complex64]| a.iter().zip(b).flat_map(|(a, b)| [*a, *b]).collect::<Vec<_>>();
         let y = vector(n, 9);
