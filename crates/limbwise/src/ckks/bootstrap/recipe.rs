@@ -54,7 +54,7 @@ type Place = Arc<Mutex<Option<Arc<Outlines>>>>;
 static REMEMBERED: LazyLock<Mutex<HashMap<Recipe, Place>>> = LazyLock::new(Mutex::default);
 
 /// Most recipes that are remembered: a server meets sets of strangers, whose maps may have thousands of diagonals.
-const MOST: usize = 256;
+const MOST: usize = 64;
 
 impl Recipe {
     /// The maps; their entries are computed when a device asks for them.
@@ -118,6 +118,15 @@ fn adapt(factors: Factors, halves: Halves, repetitions: usize) -> Factors {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn recipes_of_strangers_are_not_kept_for_ever() {
+        for repetitions in 1..=2 * MOST {
+            let step = Step::CoeffToSlot { halves: Halves::Batch, repetitions };
+            Recipe { step, slots: 4, factors: 1, telescoped: false }.factors().unwrap();
+            assert!(REMEMBERED.lock().unwrap_or_else(PoisonError::into_inner).len() <= MOST);
+        }
+    }
 
     #[test]
     fn what_is_remembered_is_what_was_composed() {

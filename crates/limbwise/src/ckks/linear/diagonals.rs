@@ -7,6 +7,7 @@ use crate::{
 };
 use num_complex::Complex64;
 use std::{
+    borrow::Cow,
     collections::{BTreeMap, btree_map::Entry},
     sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
 };
@@ -50,6 +51,14 @@ impl Row {
         match self {
             Self::Real(values) => values[slot].into(),
             Self::Complex(values) => values[slot],
+        }
+    }
+
+    /// The numbers as complex ones, copied only if they are real.
+    fn complex(&self) -> Cow<'_, [Complex64]> {
+        match self {
+            Self::Real(_) => Cow::Owned(self.each().collect()),
+            Self::Complex(values) => Cow::Borrowed(values),
         }
     }
 
@@ -367,16 +376,15 @@ impl Diagonals {
         assert_eq!(self.slots, first.slots, "maps on one number of slots");
         let slots = self.slots;
         let mut by_index: BTreeMap<usize, Vec<Complex64>> = BTreeMap::new();
-        // Made complex one at a time: a second copy of a large map would be hundreds of megabytes.
-        let complex = |row: &Row| row.each().collect::<Vec<Complex64>>();
+        // Real ones are made complex one at a time: a second copy of a large map would be hundreds of megabytes.
         self.each(|i, left| {
-            let left = complex(left);
+            let left = left.complex();
             first.each(|j, right| {
-                let right = complex(right);
+                let right = right.complex();
                 let sum = by_index.entry((i + j) % slots).or_insert_with(|| vec![Complex64::default(); slots]);
                 let moved = right[i..].iter().chain(&right[..i]);
                 // Part by part: the operators of complex numbers are calls, of another crate, and this is a sum of millions.
-                for ((s, l), r) in sum.iter_mut().zip(&left).zip(moved) {
+                for ((s, l), r) in sum.iter_mut().zip(&*left).zip(moved) {
                     s.re += l.re * r.re - l.im * r.im;
                     s.im += l.re * r.im + l.im * r.re;
                 }
