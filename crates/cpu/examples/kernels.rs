@@ -9,8 +9,9 @@ fn main() -> Result<()> {
     let isa = name.map_or_else(|| Ok(Isa::best()), |name| Isa::from_name(&name)).map_err(std::io::Error::other)?;
     let rates = bench::rates();
     let mut out = stdout().lock();
-    let [madd, fma] = [rates.madd_per_ns, rates.fma_per_ns].map(|rate| rate.unwrap_or(0.0));
-    writeln!(out, "{madd:.2} madd52/ns, {fma:.2} FMA/ns, {:.1} GB/s from DRAM", rates.dram_gb_s)?;
+    let [madd, fma, wide] =
+        [rates.madd_per_ns, rates.fma_per_ns, rates.wide_fma_per_ns].map(|rate| rate.unwrap_or(0.0));
+    writeln!(out, "{madd:.2} madd52/ns, {fma:.2} FMA/ns of 4, {wide:.2} of 8, {:.1} GB/s from DRAM", rates.dram_gb_s)?;
     let wanted: Vec<usize> = std::env::args().skip(2).filter_map(|number| number.parse().ok()).collect();
     let groups = bench::GROUPS.iter().enumerate().filter(|(i, _)| wanted.is_empty() || wanted.contains(i));
     for row in groups.flat_map(|(_, &group)| bench::some(isa, group, rates)) {

@@ -17,7 +17,7 @@ pub use sums::{SumsShape, weighted_sums};
 
 use crate::{
     kernels::{
-        Converter, Isa, LimbKernels, avx2,
+        Converter, Isa, LimbKernels, avx2, avx512,
         convert::TILE,
         galois::ValueMap,
         ifma, kernels,
@@ -61,6 +61,8 @@ pub struct Rates {
     pub madd_per_ns: Option<f64>,
     /// Multiply-add instructions of four floats per nanosecond; `None` if the CPU has no such instructions.
     pub fma_per_ns: Option<f64>,
+    /// The same of eight floats.
+    pub wide_fma_per_ns: Option<f64>,
     /// Bytes read per nanosecond from an array of 128 MiB in huge pages, in the best number of streams.
     pub dram_gb_s: f64,
 }
@@ -133,6 +135,18 @@ impl Rates {
                 source: 16,
                 mul: 8,
             }),
+            // A line is one vector. Additions go to the units of products and are counted with them, those of butterflies
+            // left out.
+            Isa::Avx512 => self.wide_fma_per_ns.map(|per_ns| Multiplier {
+                per_ns,
+                product: 6,
+                residue: 4,
+                term: 4,
+                sum: 10,
+                target: 10,
+                source: 8,
+                mul: 9,
+            }),
             Isa::Scalar => None,
         }
     }
@@ -175,9 +189,16 @@ pub fn rates() -> Rates {
         });
         12.0 * float(usize::try_from(ROUNDS).expect("small")) / ns
     };
+    let wide_fma = |token| {
+        let ns = least_ns(50, || {
+            black_box(avx512::peak_fma(token, black_box(ROUNDS)));
+        });
+        16.0 * float(usize::try_from(ROUNDS).expect("small")) / ns
+    };
     Rates {
         madd_per_ns: ifma::Token::detect().map(madd),
         fma_per_ns: avx2::Token::detect().map(fma),
+        wide_fma_per_ns: avx512::Token::detect().map(wide_fma),
         dram_gb_s: read_gb_s(128 << 20),
     }
 }

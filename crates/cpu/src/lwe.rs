@@ -4,9 +4,8 @@
 use crate::{
     device::{Cpu, CpuPoly},
     kernels::{
-        Isa, avx2,
+        Isa, avx2, avx512,
         gadget::{Wrapping, wrapping_sums},
-        ifma,
     },
     layout,
 };
@@ -243,8 +242,8 @@ fn wrapping_tile<W: Wrapping + Default + Into<u64>>(
         for (sums, factors) in sums.chunks_exact_mut(width).zip(factors) {
             let factors = &factors[first..][..group.len()];
             match dev.isa() {
-                Isa::Ifma => ifma::wrapping_sums(
-                    ifma::Token::detect().expect("checked when the device was opened"),
+                Isa::Avx512 | Isa::Ifma => avx512::wrapping_sums(
+                    avx512::Token::detect().expect("checked when the device was opened"),
                     sums,
                     factors,
                     &group,

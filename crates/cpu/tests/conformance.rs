@@ -41,10 +41,13 @@ conformance_suite!(
 );
 conformance_suite!(scalar, "scalar", || open(Isa::Scalar, 1));
 conformance_suite!(avx2, "avx2", || open(Isa::Avx2, 1));
+conformance_suite!(avx512, "avx512", || open(Isa::Avx512, 1));
 conformance_suite!(ifma, "ifma", || open(Isa::Ifma, 1));
 conformance_suite!(avx2_two_threads, "avx2", || open(Isa::Avx2, 2).map(Checked));
+conformance_suite!(avx512_two_threads, "avx512", || open(Isa::Avx512, 2).map(Checked));
 conformance_suite!(ifma_two_threads, "ifma", || open(Isa::Ifma, 2).map(Checked));
 conformance_suite!(lockstep_avx2, "avx2", || lockstep(Isa::Avx2));
+conformance_suite!(lockstep_avx512, "avx512", || lockstep(Isa::Avx512));
 conformance_suite!(lockstep_ifma, "ifma", || lockstep(Isa::Ifma));
 
 proptest! {
@@ -53,7 +56,7 @@ proptest! {
     /// Arbitrary programs, compared operation by operation, contracts checked on the way.
     #[test]
     fn random_programs_agree(script in prop::collection::vec(any::<(u8, u8, u8)>(), 1..40), large in any::<bool>()) {
-        for isa in [Isa::Avx2, Isa::Ifma] {
+        for isa in Isa::VECTORS {
             with_device(isa.name(), || lockstep(isa), |dev| {
                 let (log_n, dev) = (if large { 13 } else { 10 }, Checked(dev));
                 let mut primes = ntt_primes_below(log_n, 49, 2, &[]).unwrap();
@@ -76,7 +79,7 @@ proptest! {
         script in prop::collection::vec(any::<(u8, u8)>(), 1..20),
         (log_n, bits) in prop::sample::select(vec![(10, 48), (11, 50), (11, 32), (12, 49), (10, 60)]),
     ) {
-        for isa in [Isa::Avx2, Isa::Ifma] {
+        for isa in Isa::VECTORS {
             with_device(isa.name(), || lockstep(isa), |dev| {
                 let dev = Checked(dev);
                 let primes = ntt_primes_below(log_n, bits, 1, &[]).unwrap();

@@ -3,7 +3,6 @@
 use super::{
     LimbKernels,
     convert::{Sources, Target},
-    words::WordConversion,
 };
 use crate::layout::Line;
 use limbwise_math::{modulus::Modulus, rns::BaseConversion};
@@ -25,23 +24,7 @@ pub(crate) fn peak_madd(token: Token, _rounds: u64) -> u64 {
     match token.0 {}
 }
 
-pub(crate) fn wrapping_sums<W: super::gadget::Wrapping>(token: Token, _sums: &mut [W], _factors: &[W], _rows: &[&[W]]) {
-    match token.0 {}
-}
-
 pub(crate) fn lift(token: Token, _from: Modulus, _to: Modulus, _out: &mut [Line], _a: &[Line]) {
-    match token.0 {}
-}
-
-pub(crate) fn prepare(token: Token, _c: &WordConversion, _sources: &mut [&mut [Line]], _wraps: &mut [Line]) {
-    match token.0 {}
-}
-
-pub(crate) fn sweep(token: Token, _c: &WordConversion, _out: &mut [Target<'_>], _y: Sources<'_>) {
-    match token.0 {}
-}
-
-pub(crate) fn map_values(token: Token, _groups: &[u32], _order: &[usize; 16], _out: &mut [Line], _a: &[Line]) {
     match token.0 {}
 }
 

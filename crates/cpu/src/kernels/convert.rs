@@ -1,7 +1,7 @@
 //! Change of basis on tiles of coefficients, from several limbs to several others.
 
 use super::{
-    Isa, avx2, ifma,
+    Isa, avx2, avx512, ifma,
     words::{SWEEP, Unit, WordConversion},
 };
 use crate::layout::{Line, Part};
@@ -31,6 +31,7 @@ pub struct Converter {
 /// Kernels for narrow and short primes.
 enum Short {
     Ifma(ifma::IfmaConversion),
+    Avx512(avx512::ShortConversion),
     Avx2(avx2::ShortConversion),
 }
 
@@ -38,6 +39,7 @@ impl Short {
     fn prepare(&self, sources: &mut [&mut [Line]], overflows: &mut [Line]) {
         match self {
             Self::Ifma(kernel) => kernel.prepare(sources, overflows),
+            Self::Avx512(kernel) => kernel.prepare(sources, overflows),
             Self::Avx2(kernel) => kernel.prepare(sources, overflows),
         }
     }
@@ -46,6 +48,7 @@ impl Short {
     fn together(&self, j: usize, wanted: usize) -> usize {
         match self {
             Self::Ifma(kernel) => kernel.together(j, wanted),
+            Self::Avx512(kernel) => kernel.together(j, wanted),
             Self::Avx2(kernel) => kernel.together(j, wanted),
         }
     }
@@ -53,6 +56,7 @@ impl Short {
     fn sweep(&self, targets: &mut [Target<'_>], sources: Sources<'_>) {
         match self {
             Self::Ifma(kernel) => kernel.sweep(targets, sources),
+            Self::Avx512(kernel) => kernel.sweep(targets, sources),
             Self::Avx2(kernel) => kernel.sweep(targets, sources),
         }
     }
@@ -101,7 +105,11 @@ impl Converter {
     #[must_use]
     pub fn of(isa: Isa, base: BaseConversion) -> Self {
         let (short, unit) = match isa {
-            Isa::Ifma => (ifma::IfmaConversion::new(&base).map(Short::Ifma), Some(Unit::Avx512(has_ifma()))),
+            Isa::Ifma => (ifma::IfmaConversion::new(&base).map(Short::Ifma), Some(Unit::Avx512(has_avx512()))),
+            Isa::Avx512 => {
+                let short = avx512::ShortConversion::new(has_avx512(), &base);
+                (short.map(Short::Avx512), Some(Unit::Avx512(has_avx512())))
+            }
             Isa::Avx2 => {
                 let short = avx2::ShortConversion::new(has_avx2(), &base);
                 (short.map(Short::Avx2), Some(Unit::Avx2(has_avx2())))
@@ -219,6 +227,7 @@ pub fn lift(isa: Isa, from: Modulus, to: Modulus, out: &mut [Line], a: &[Line]) 
     traffic::side_by_side([traffic::read(a), traffic::write(out)]);
     match isa {
         Isa::Ifma => ifma::lift(has_ifma(), from, to, out, a),
+        Isa::Avx512 => avx512::lift(has_avx512(), from, to, out, a),
         Isa::Avx2 => avx2::lift(has_avx2(), from, to, out, a),
         Isa::Scalar => {
             for (out, a) in out.iter_mut().zip(a) {
@@ -230,6 +239,10 @@ pub fn lift(isa: Isa, from: Modulus, to: Modulus, out: &mut [Line], a: &[Line]) 
 
 fn has_ifma() -> ifma::Token {
     ifma::Token::detect().expect("the caller checked that the CPU has IFMA")
+}
+
+fn has_avx512() -> avx512::Token {
+    avx512::Token::detect().expect("the caller checked that the CPU has AVX-512")
 }
 
 fn has_avx2() -> avx2::Token {

@@ -1,6 +1,6 @@
 //! Automorphisms on limbs: signed scatter of coefficients, gather of values.
 
-use super::{Isa, ifma};
+use super::{Isa, avx512};
 use crate::layout::{BLOCK, Line, blocks, clear_padding, padded};
 use limbwise_math::{galois::GaloisElement, modulus::Modulus, ntt::bit_reverse};
 
@@ -93,9 +93,9 @@ impl ValueMap {
         assert!(out.len() / TILE <= tiles.len(), "tiles of the result");
         #[cfg(test)]
         crate::traffic::tiles(out, a, tiles.iter().map(|tile| tile.line as usize));
-        if isa == Isa::Ifma {
-            let token = ifma::Token::detect().expect("the caller checked that the CPU has IFMA");
-            return ifma::map_values(token, tiles, &self.order, out, a);
+        if isa >= Isa::Avx512 {
+            let token = avx512::Token::detect().expect("the caller checked that the CPU has AVX-512");
+            return avx512::map_values(token, tiles, &self.order, out, a);
         }
         let groups = self.groups[GROUPS * first..].as_chunks::<GROUPS>().0;
         for ((out, groups), tile) in out.chunks_exact_mut(TILE).zip(groups).zip(tiles) {

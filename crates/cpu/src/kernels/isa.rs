@@ -8,6 +8,8 @@ pub enum Isa {
     Scalar,
     /// AVX2 with FMA: arithmetic for all primes; automorphisms as in [`Self::Scalar`].
     Avx2,
+    /// AVX-512F and DQ: arithmetic for all primes, and automorphisms.
+    Avx512,
     /// AVX-512 with 52-bit multiply-add for narrow and short primes (`PrimeClass`), without it for long ones.
     Ifma,
 }
@@ -24,7 +26,10 @@ pub struct IsaError {
 
 impl Isa {
     /// All instruction sets, slowest first.
-    pub const ALL: [Self; 3] = [Self::Scalar, Self::Avx2, Self::Ifma];
+    pub const ALL: [Self; 4] = [Self::Scalar, Self::Avx2, Self::Avx512, Self::Ifma];
+
+    /// Those that work on vectors.
+    pub const VECTORS: [Self; 3] = [Self::Avx2, Self::Avx512, Self::Ifma];
 
     /// Name in options and reports.
     #[must_use]
@@ -32,6 +37,7 @@ impl Isa {
         match self {
             Self::Scalar => "scalar",
             Self::Avx2 => "avx2",
+            Self::Avx512 => "avx512",
             Self::Ifma => "ifma",
         }
     }
@@ -42,6 +48,7 @@ impl Isa {
         match self {
             Self::Scalar => true,
             Self::Avx2 => super::avx2::Token::detect().is_some(),
+            Self::Avx512 => super::avx512::Token::detect().is_some(),
             Self::Ifma => super::ifma::Token::detect().is_some(),
         }
     }
@@ -85,6 +92,7 @@ mod tests {
         let ordered = Isa::ALL.map(|isa| isa.is_available().then_some(isa));
         assert_eq!(Some(Isa::best()), ordered.into_iter().flatten().next_back());
         assert_eq!(Isa::from_name("avx2").is_ok(), Isa::Avx2.is_available());
+        assert_eq!(Isa::from_name("avx512").is_ok(), Isa::Avx512.is_available());
         assert_eq!(Isa::from_name("avx512ifma").is_ok(), Isa::Ifma.is_available());
     }
 }

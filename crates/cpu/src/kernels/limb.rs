@@ -1,7 +1,7 @@
 //! The kernels for one prime, selected once.
 
 use super::{
-    Isa, avx2,
+    Isa, avx2, avx512,
     blind::{Scratch, Step, by_limbs, component_digits, component_sum},
     ifma,
     matrix::PackedMatrix,
@@ -174,9 +174,13 @@ pub fn kernels(isa: Isa, modulus: Modulus, log_n: u32) -> Box<dyn LimbKernels> {
             let token = ifma::Token::detect().expect("the caller checked that the CPU has IFMA");
             ifma::limb(token, modulus, log_n)
         }
+        Isa::Avx512 => {
+            let token = avx512::Token::detect().expect("the caller checked that the CPU has AVX-512");
+            avx512::limb(token, isa, modulus, log_n)
+        }
         Isa::Avx2 => {
             let token = avx2::Token::detect().expect("the caller checked that the CPU has AVX2");
-            avx2::limb(token, modulus, log_n)
+            avx2::limb(token, isa, modulus, log_n)
         }
         Isa::Scalar => Box::new(ScalarLimb::new(modulus, log_n)),
     }

@@ -13,9 +13,8 @@
 //!   2·2^s/t' + 1 + 1 + 3 < 7: the remainder is in [0, 7t'), below 2^64.
 
 use super::{
-    avx2,
+    avx2, avx512,
     convert::{Sources, Target as Swept},
-    ifma,
 };
 use crate::layout::Line;
 use limbwise_math::{
@@ -30,7 +29,7 @@ pub(super) const SWEEP: usize = 4;
 #[derive(Clone, Copy)]
 pub(super) enum Unit {
     Avx2(avx2::Token),
-    Avx512(ifma::Token),
+    Avx512(avx512::Token),
 }
 
 /// Constants of a conversion between primes of any width.
@@ -96,7 +95,7 @@ impl WordConversion {
     pub(super) fn prepare(&self, sources: &mut [&mut [Line]], overflows: &mut [Line]) {
         match self.unit {
             Unit::Avx2(token) => avx2::prepare(token, self, sources, overflows),
-            Unit::Avx512(token) => ifma::prepare(token, self, sources, overflows),
+            Unit::Avx512(token) => avx512::prepare(token, self, sources, overflows),
         }
     }
 
@@ -104,7 +103,7 @@ impl WordConversion {
     pub(super) fn sweep(&self, out: &mut [Swept<'_>], sources: Sources<'_>) {
         match self.unit {
             Unit::Avx2(token) => avx2::sweep(token, self, out, sources),
-            Unit::Avx512(token) => ifma::sweep(token, self, out, sources),
+            Unit::Avx512(token) => avx512::sweep(token, self, out, sources),
         }
     }
 }

@@ -189,7 +189,7 @@ fn tile_of_sums(isa: Isa) -> (usize, bool) {
     match isa {
         Isa::Scalar => (crate::kernels::convert::TILE, false),
         // Terms go in groups within a tile, whose lines wait in the L2 cache: as if all went together.
-        Isa::Avx2 => (128, true),
+        Isa::Avx2 | Isa::Avx512 => (128, true),
         Isa::Ifma => (256, true),
     }
 }

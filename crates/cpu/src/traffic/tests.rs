@@ -64,7 +64,7 @@ impl Bench {
 /// Without a vector unit the two halves of a sum are made one after the other, and read its common factor twice.
 #[test]
 fn composites_stay_within_their_budgets() {
-    let vectors = [Isa::Avx2, Isa::Ifma].into_iter().filter(|isa| isa.is_available());
+    let vectors = Isa::VECTORS.into_iter().filter(|isa| isa.is_available());
     vectors.for_each(|isa| budgets(&Bench::new(isa)));
 }
 

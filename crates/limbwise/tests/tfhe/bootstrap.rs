@@ -102,7 +102,7 @@ fn results_do_not_depend_on_the_kernels() {
         Some(acc.iter().map(|p| limbwise_device::HostRead::download(&s.dev, p).unwrap()).collect::<Vec<_>>())
     };
     let scalar = words("scalar").unwrap();
-    for isa in ["avx2", "ifma"] {
+    for isa in ["avx2", "avx512", "ifma"] {
         if let Some(got) = words(isa) {
             assert_eq!(got, scalar, "{isa}");
         }

@@ -1,9 +1,11 @@
-//! Base conversion and centered lifts, four coefficients at a time, for primes of any width; `short` has those of narrow and
-//! short ones.
+//! Base conversion and centered lifts, four coefficients at a time, for primes of any width; [`floats`](crate::kernels::floats)
+//! has those of narrow and short ones.
 
 use super::{
     Token,
-    vector::{HALVES, V, lift_once, load, reduce_once, splat, store},
+    vector::{
+        HALVES, V, add, and, left, lift_once, load, reduce_once, right, right_by, splat, store, sub, where_greater,
+    },
     word::{Constants, crossed, high, scale, upper},
 };
 use crate::{
@@ -16,17 +18,9 @@ use crate::{
 };
 use limbwise_math::{modulus::Modulus, rns::Fraction};
 use std::arch::x86_64::{
-    __m128i, _mm_cvtsi64_si128, _mm256_add_epi64 as add, _mm256_and_si256 as and, _mm256_cmpgt_epi64,
-    _mm256_mul_epu32 as narrow_product, _mm256_set1_epi32, _mm256_slli_epi64, _mm256_sllv_epi64 as left,
-    _mm256_srl_epi64 as right_by, _mm256_srli_epi64, _mm256_srlv_epi64 as right, _mm256_sub_epi64 as sub,
+    __m128i, _mm_cvtsi64_si128, _mm256_mul_epu32 as narrow_product, _mm256_set1_epi32, _mm256_slli_epi64,
+    _mm256_srli_epi64,
 };
-
-/// `y` where x > than, else 0; both below 2^63.
-#[inline]
-#[target_feature(enable = "avx2")]
-fn where_greater(x: V, than: V, y: V) -> V {
-    and(_mm256_cmpgt_epi64(x, than), y)
-}
 
 /// `x·y mod 2^64`.
 #[inline]

@@ -1,21 +1,46 @@
 //! Kernels for AVX2 and FMA: what most CPUs without AVX-512 have.
 //!
-//! Narrow and short primes are worked on in floating point, long ones in words put together from 32-bit products, as are
-//! base conversions and centered lifts between primes of which one is long.
+//! Narrow and short primes are worked on in [`floats`](super::floats), long ones in words put together from 32-bit
+//! products, as are base conversions and centered lifts between primes of which one is long.
 //!
-//! Read in this order: `vector`, `float`, `exact`, `sums`, `word`, `limb` (element-wise kernels and the way in), `blind`,
-//! `short` and `convert` (changes of basis).
+//! Read in this order: `vector`, `word`, `convert` (changes of basis where a prime is long), `matrix`.
 
-mod blind;
 mod convert;
-mod exact;
-mod float;
-mod limb;
 mod matrix;
-mod short;
-mod sums;
 mod vector;
 mod word;
+
+/// See [`floats::arithmetic`](crate::kernels::floats::arithmetic).
+mod arithmetic {
+    crate::kernels::floats::arithmetic::arithmetic!("avx2,fma");
+}
+
+/// See [`floats::exact`](crate::kernels::floats::exact).
+mod exact {
+    crate::kernels::floats::exact::exact!("avx2,fma");
+}
+
+/// See [`floats::sums`](crate::kernels::floats::sums).
+#[expect(clippy::needless_range_loop, reason = "constant indices keep the arrays in registers")]
+mod sums {
+    crate::kernels::floats::sums::sums!("avx2,fma");
+}
+
+/// See [`floats::blind`](crate::kernels::floats::blind).
+mod blind {
+    crate::kernels::floats::blind::blind!("avx2,fma");
+}
+
+/// See [`floats::short`](crate::kernels::floats::short).
+#[expect(clippy::needless_range_loop, reason = "constant indices keep the arrays in registers")]
+mod short {
+    crate::kernels::floats::short::short!("avx2,fma");
+}
+
+/// See [`vector_limb`](crate::kernels::vector_limb).
+mod limb {
+    crate::kernels::vector_limb::vector_limb!("avx2,fma");
+}
 
 pub(crate) use convert::{prepare, sweep};
 pub(crate) use limb::limb;

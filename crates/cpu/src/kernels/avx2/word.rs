@@ -3,7 +3,7 @@
 //! Factors are in Shoup's form. The quotient leaves out what no high half of a partial product shows, and errs by less
 //! than four: products are in [0, 4q) for any word, and values in [0, 8q), below 2^64. Source: \[Har14\].
 
-use super::vector::{self, HALVES, LANES, load, reduce_once, splat, store};
+use super::vector::{HALVES, LANES, V, load, reduce_once, splat, store, transpose, zero};
 use crate::{
     kernels::{
         factors::{Factors, LaneFactors, Pass},
@@ -20,14 +20,15 @@ use std::{
     ops::Range,
 };
 
-pub(super) type V = vector::V;
 pub(super) type Factor = Shoup;
 
 /// See [`passes`](crate::kernels::passes).
 const OVERLAPS: bool = false;
 
-/// Corrections in every level: values stay in [0, 8q).
-pub(super) const FIXES: [u8; 2] = [3, 7];
+/// Corrections of passes, forward and inverse, in every level: values stay in [0, 8q).
+pub(super) fn fixes(_q: Modulus) -> [u8; 2] {
+    [3, 7]
+}
 
 /// A factor and its quotient.
 #[derive(Clone, Copy)]
@@ -55,12 +56,6 @@ impl Constants {
 
 #[inline]
 #[target_feature(enable = "avx2")]
-fn zero() -> V {
-    splat(0)
-}
-
-#[inline]
-#[target_feature(enable = "avx2")]
 fn wide(_k: Constants, w: &Factor) -> Wide {
     Wide { value: splat(w.value), quotient: splat(w.quotient) }
 }
@@ -69,12 +64,6 @@ fn wide(_k: Constants, w: &Factor) -> Wide {
 #[target_feature(enable = "avx2")]
 fn lane_factor(lanes: &LaneFactors, half: usize) -> Wide {
     Wide { value: load(&lanes[0], half), quotient: load(&lanes[1], half) }
-}
-
-#[inline]
-#[target_feature(enable = "avx2")]
-fn transpose(v: [V; 4]) -> [V; 4] {
-    vector::transpose(v)
 }
 
 #[inline]

@@ -9,7 +9,10 @@ use super::{
     },
 };
 use crate::{
-    kernels::convert::{Sources, Target as Swept},
+    kernels::{
+        avx512,
+        convert::{Sources, Target as Swept},
+    },
     layout::Line,
 };
 use limbwise_math::{
@@ -230,7 +233,7 @@ fn reduced<const WIDE: bool>(target: &Target, low_sum: V, high_sum: V) -> V {
 /// The centered lift of a limb modulo `from` to one modulo `to`.
 pub(crate) fn lift(token: Token, from: Modulus, to: Modulus, out: &mut [Line], a: &[Line]) {
     if PrimeClass::of(from).max(PrimeClass::of(to)) == PrimeClass::Long {
-        return super::wide::lift(token, from, to, out, a);
+        return avx512::lift(token.into(), from, to, out, a);
     }
     #[expect(unsafe_code, reason = "calls into code for one instruction set")]
     // SAFETY: the token proves AVX-512F and IFMA.

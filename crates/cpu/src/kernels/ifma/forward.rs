@@ -13,8 +13,8 @@ use super::{
     range::{FULL, ForwardPlan, LOG_U, ROOMY, Range, forward_fresh, forward_memory, forward_offset, plan_forward},
     table::{LaneFactor, Node, Tile, Twiddles, factor, prefetch_row},
     vector::{
-        FactorVector, MASK, V, add, and, ask, high, load, load_words, look_up8, low, product, reduce_once, reread,
-        splat, store, sub, transpose, zero,
+        FactorVector, MASK, V, add, and, ask, high, load, load_at, look_up8, low, product, reduce_once, reread, splat,
+        store, sub, transpose, zero,
     },
 };
 use crate::{
@@ -232,7 +232,7 @@ macro_rules! digit_pass {
                 let mut t = [zero(); $radix];
                 unroll!($radix {
                     let word = (8 * (c + 16 * I) + start) % (16 * LINES);
-                    let x = load_words(a, word % (8 * LINES));
+                    let x = load_at(a, word % (8 * LINES));
                     let negated = if word >= 8 * LINES { 0xff } else { 0 };
                     let x = add(_mm512_mask_sub_epi64(x, negated, k.q, x), d.shift);
                     let x = sub(x, load(&own[c + 16 * I]));

@@ -8,11 +8,10 @@ use super::{
     vector::{
         FactorVector, MASK, V, add, and, high, load, low, prefetch_later, product, reduce_once, splat, store, sub, zero,
     },
-    wide,
 };
 use crate::{
     kernels::{
-        Isa, LimbKernels,
+        Isa, LimbKernels, avx512,
         blind::{Scratch, Step, by_limbs, component_digits, component_sum},
         limb::Ahead,
         matrix::PackedMatrix,
@@ -180,7 +179,7 @@ fn elementwise(q: u64, barrett: Barrett, out: &mut [Line], op: Op<'_>) {
 /// Kernels for a prime of 20 to 61 bits that is 1 modulo 2N.
 pub(crate) fn limb(token: Token, q: Modulus, log_n: u32) -> Box<dyn LimbKernels> {
     if PrimeClass::of(q) == PrimeClass::Long {
-        return wide::limb(token, q, log_n);
+        return avx512::limb(token.into(), Isa::Ifma, q, log_n);
     }
     let (twiddles, forward) = (twiddles(q, log_n), forward::Constants::new(kind(q), q));
     let (sums, barrett) = (sums::Constants::new(q), Barrett::new(q));

@@ -2,23 +2,22 @@
 
 use super::{Token, table::Factor};
 use crate::{
-    kernels::{gadget::Wrapping, limb::Ahead},
+    kernels::avx512,
     layout::{Line, STRIP},
 };
 use std::arch::x86_64::{
-    __m512i, _MM_HINT_ET0, _MM_HINT_T0, _MM_HINT_T1, _mm_prefetch, _mm512_add_epi64, _mm512_and_si512,
-    _mm512_load_si512, _mm512_loadu_si512, _mm512_madd52hi_epu64, _mm512_madd52lo_epu64, _mm512_min_epu64,
-    _mm512_permutex2var_epi64, _mm512_permutexvar_epi64, _mm512_set1_epi64, _mm512_setzero_si512, _mm512_shuffle_i64x2,
-    _mm512_srlv_epi64, _mm512_store_si512, _mm512_sub_epi64, _mm512_unpackhi_epi64, _mm512_unpacklo_epi64,
+    _MM_HINT_ET0, _mm_prefetch, _mm512_madd52hi_epu64, _mm512_madd52lo_epu64, _mm512_permutex2var_epi64,
+    _mm512_permutexvar_epi64, _mm512_srlv_epi64,
+};
+
+pub(super) use crate::kernels::avx512::vector::{
+    V, add, and, ask, load_at, prefetch, prefetch_later, reduce_once, splat, sub, transpose, zero,
 };
 
 /// q^{-1} modulo 2^52, by Newton's iteration: each step doubles the number of right low bits, from 3.
 pub(super) fn inverse_of_word(q: u64) -> u64 {
     (0..5).fold(q, |x, _| x.wrapping_mul(2u64.wrapping_sub(q.wrapping_mul(x)))) & MASK
 }
-
-/// A vector of eight words.
-pub(super) type V = __m512i;
 
 /// `2^52 − 1`.
 pub(super) const MASK: u64 = (1 << 52) - 1;
@@ -31,34 +30,13 @@ pub(super) const AHEAD: usize = STRIP;
 #[inline]
 #[target_feature(enable = "avx512f")]
 pub(super) fn load(line: &Line) -> V {
-    #[expect(unsafe_code, reason = "the intrinsic takes a pointer")]
-    // SAFETY: a line is 64 readable bytes, aligned to 64.
-    unsafe {
-        _mm512_load_si512(line.0.as_ptr().cast())
-    }
-}
-
-/// Eight words from any word on.
-#[inline]
-#[target_feature(enable = "avx512f")]
-pub(super) fn load_words(lines: &[Line], word: usize) -> V {
-    assert!(word + 8 <= 8 * lines.len());
-    let words = lines.as_ptr().cast::<u64>().wrapping_add(word);
-    #[expect(unsafe_code, reason = "the intrinsic takes a pointer")]
-    // SAFETY: the eight words lie in the slice.
-    unsafe {
-        _mm512_loadu_si512(words.cast())
-    }
+    avx512::vector::load(line, 0)
 }
 
 #[inline]
 #[target_feature(enable = "avx512f")]
 pub(super) fn store(line: &mut Line, x: V) {
-    #[expect(unsafe_code, reason = "the intrinsic takes a pointer")]
-    // SAFETY: a line is 64 writable bytes, aligned to 64.
-    unsafe {
-        _mm512_store_si512(line.0.as_mut_ptr().cast(), x);
-    }
+    avx512::vector::store(line, 0, x);
 }
 
 /// The same reference, but what it leads to is read again: left alone the compiler keeps thirty factors of a loop in
@@ -68,59 +46,11 @@ pub(super) fn reread<T>(table: &T) -> &T {
     std::hint::black_box(table)
 }
 
-/// Prefetches a line into the L1 cache; any address is valid.
-#[inline]
-#[target_feature(enable = "sse")]
-pub(super) fn prefetch(line: *const Line) {
-    _mm_prefetch::<_MM_HINT_T0>(line.cast());
-}
-
-/// Prefetches a line into the L2 cache; any address is valid.
-#[inline]
-#[target_feature(enable = "sse")]
-pub(super) fn prefetch_later(line: *const Line) {
-    _mm_prefetch::<_MM_HINT_T1>(line.cast());
-}
-
 /// Prefetches a line that is about to be written.
 #[inline]
 #[target_feature(enable = "sse")]
 pub(super) fn prefetch_to_write(line: *const Line) {
     _mm_prefetch::<_MM_HINT_ET0>(line.cast());
-}
-
-/// Asks for the next lines of those that are read later.
-#[inline]
-#[target_feature(enable = "sse")]
-pub(super) fn ask(ahead: &mut Ahead<'_>) {
-    for line in ahead.take() {
-        prefetch_later(line);
-    }
-}
-
-/// The same word in every lane.
-#[inline]
-#[target_feature(enable = "avx512f")]
-pub(super) fn splat(x: u64) -> V {
-    _mm512_set1_epi64(x.cast_signed())
-}
-
-#[inline]
-#[target_feature(enable = "avx512f")]
-pub(super) fn zero() -> V {
-    _mm512_setzero_si512()
-}
-
-#[inline]
-#[target_feature(enable = "avx512f")]
-pub(super) fn add(a: V, b: V) -> V {
-    _mm512_add_epi64(a, b)
-}
-
-#[inline]
-#[target_feature(enable = "avx512f")]
-pub(super) fn sub(a: V, b: V) -> V {
-    _mm512_sub_epi64(a, b)
 }
 
 /// `acc + (a·b mod 2^52)`, of the low 52 bits of a and b.
@@ -135,19 +65,6 @@ pub(super) fn low(acc: V, a: V, b: V) -> V {
 #[target_feature(enable = "avx512f,avx512ifma")]
 pub(super) fn high(acc: V, a: V, b: V) -> V {
     _mm512_madd52hi_epu64(acc, a, b)
-}
-
-/// `x` or `x − q`, whichever is not negative: [0, 2q) → [0, q).
-#[inline]
-#[target_feature(enable = "avx512f")]
-pub(super) fn reduce_once(x: V, q: V) -> V {
-    _mm512_min_epu64(x, sub(x, q))
-}
-
-#[inline]
-#[target_feature(enable = "avx512f")]
-pub(super) fn and(a: V, b: V) -> V {
-    _mm512_and_si512(a, b)
 }
 
 /// One [`Factor`] per lane.
@@ -189,56 +106,6 @@ pub(super) fn look_up8(x: V, shift: V, table: V) -> V {
 #[target_feature(enable = "avx512f")]
 pub(super) fn look_up16(x: V, shift: V, table: [V; 2]) -> V {
     sub(x, _mm512_permutex2var_epi64(table[0], _mm512_srlv_epi64(x, shift), table[1]))
-}
-
-/// Transposes eight rows of eight words.
-#[inline]
-#[target_feature(enable = "avx512f")]
-pub(super) fn transpose(r: [V; 8]) -> [V; 8] {
-    let even = [
-        _mm512_unpacklo_epi64(r[0], r[1]),
-        _mm512_unpacklo_epi64(r[2], r[3]),
-        _mm512_unpacklo_epi64(r[4], r[5]),
-        _mm512_unpacklo_epi64(r[6], r[7]),
-    ];
-    let odd = [
-        _mm512_unpackhi_epi64(r[0], r[1]),
-        _mm512_unpackhi_epi64(r[2], r[3]),
-        _mm512_unpackhi_epi64(r[4], r[5]),
-        _mm512_unpackhi_epi64(r[6], r[7]),
-    ];
-    let ([a, e, c, g], [b, f, d, h]) = (quarters(even), quarters(odd));
-    [a, b, c, d, e, f, g, h]
-}
-
-/// Transposes a 4 × 4 matrix of word pairs: returns columns 0, 2, 1, 3.
-#[inline]
-#[target_feature(enable = "avx512f")]
-fn quarters(t: [V; 4]) -> [V; 4] {
-    let a = _mm512_shuffle_i64x2::<0x88>(t[0], t[1]);
-    let b = _mm512_shuffle_i64x2::<0x88>(t[2], t[3]);
-    let c = _mm512_shuffle_i64x2::<0xdd>(t[0], t[1]);
-    let d = _mm512_shuffle_i64x2::<0xdd>(t[2], t[3]);
-    [
-        _mm512_shuffle_i64x2::<0x88>(a, b),
-        _mm512_shuffle_i64x2::<0xdd>(a, b),
-        _mm512_shuffle_i64x2::<0x88>(c, d),
-        _mm512_shuffle_i64x2::<0xdd>(c, d),
-    ]
-}
-
-/// [`crate::kernels::gadget::wrapping_sums`] in vectors of 512 bits.
-pub(crate) fn wrapping_sums<W: Wrapping>(_token: Token, sums: &mut [W], factors: &[W], rows: &[&[W]]) {
-    #[expect(unsafe_code, reason = "calls into code for one instruction set")]
-    // SAFETY: a token proves AVX-512F and DQ.
-    unsafe {
-        wrapping_sums_loop(sums, factors, rows);
-    }
-}
-
-#[target_feature(enable = "avx512f,avx512dq")]
-fn wrapping_sums_loop<W: Wrapping>(sums: &mut [W], factors: &[W], rows: &[&[W]]) {
-    crate::kernels::gadget::wrapping_sums(sums, factors, rows);
 }
 
 /// Runs `16·rounds` multiply-adds with nothing in their way: the rate of this CPU, for limits printed beside times.

@@ -4,7 +4,7 @@
 //! than four: products are in [0, 4q) for any word. Forward, primes of up to 60 bits let values grow to 16q before they
 //! are corrected, others to 8q. Source: \[Har14\].
 
-use super::super::vector::{self, add, reduce_once, splat, sub};
+use super::vector::{HALVES, LANES, V, add, and, load, reduce_once, splat, store, sub, transpose, zero};
 use crate::{
     kernels::{
         factors::{Factors, LaneFactors, Pass},
@@ -20,10 +20,7 @@ use std::{
     ops::Range,
 };
 
-pub(super) type V = vector::V;
 pub(super) type Factor = Shoup;
-const LANES: usize = 8;
-pub(super) const HALVES: usize = 1;
 
 /// See [`passes`](crate::kernels::passes).
 const OVERLAPS: bool = false;
@@ -62,38 +59,14 @@ impl Constants {
 
 #[inline]
 #[target_feature(enable = "avx512f")]
-pub(super) fn load(line: &Line, _half: usize) -> V {
-    vector::load(line)
-}
-
-#[inline]
-#[target_feature(enable = "avx512f")]
-pub(super) fn store(line: &mut Line, _half: usize, x: V) {
-    vector::store(line, x);
-}
-
-#[inline]
-#[target_feature(enable = "avx512f")]
-fn zero() -> V {
-    vector::zero()
-}
-
-#[inline]
-#[target_feature(enable = "avx512f")]
 fn wide(_k: Constants, w: &Factor) -> Wide {
     Wide { value: splat(w.value), quotient: splat(w.quotient) }
 }
 
 #[inline]
 #[target_feature(enable = "avx512f")]
-fn lane_factor(lanes: &LaneFactors, _half: usize) -> Wide {
-    Wide { value: vector::load(&lanes[0]), quotient: vector::load(&lanes[1]) }
-}
-
-#[inline]
-#[target_feature(enable = "avx512f")]
-fn transpose(v: [V; 8]) -> [V; 8] {
-    vector::transpose(v)
+fn lane_factor(lanes: &LaneFactors, half: usize) -> Wide {
+    Wide { value: load(&lanes[0], half), quotient: load(&lanes[1], half) }
 }
 
 #[inline]
@@ -133,7 +106,7 @@ fn correct_sum(k: Constants, x: V) -> V {
 /// Upper halves, as `_mm512_mul_epu32` takes them.
 #[inline]
 #[target_feature(enable = "avx512f")]
-fn upper(x: V) -> V {
+pub(super) fn upper(x: V) -> V {
     _mm512_srli_epi64::<32>(x)
 }
 
@@ -203,7 +176,7 @@ impl Barrett {
     pub(super) fn mul(self, k: Constants, a: V, b: V) -> V {
         let (a1, b1) = (upper(a), upper(b));
         let middle = add(_mm512_mul_epu32(a, b1), upper(_mm512_mul_epu32(a, b)));
-        let other = add(_mm512_mul_epu32(a1, b), vector::and(middle, splat(u64::from(u32::MAX))));
+        let other = add(_mm512_mul_epu32(a1, b), and(middle, splat(u64::from(u32::MAX))));
         let top = add(add(_mm512_mul_epu32(a1, b1), upper(middle)), upper(other));
         let bottom = _mm512_mullo_epi64(a, b);
         let c = _mm512_or_si512(_mm512_sllv_epi64(top, self.left), _mm512_srlv_epi64(bottom, self.right));

@@ -6,27 +6,18 @@
 //! long as it stays below 2^53. So a product costs four instructions, two of the multiplier and two of the adder, where
 //! sums of 32-bit halves take eight. [`Room`] says how many products fit.
 
-use super::{
-    float::{self, Constants, Float, NEAREST},
-    vector::V,
-};
-use std::arch::x86_64::{
-    _mm256_add_pd, _mm256_fmadd_pd, _mm256_fmsub_pd, _mm256_fnmadd_pd, _mm256_mul_pd, _mm256_round_pd, _mm256_set1_pd,
-    _mm256_setzero_pd, _mm256_sub_pd,
-};
-
 /// Products whose sum is exact.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Room {
+pub(in crate::kernels) struct Room {
     /// Their largest number.
-    pub(super) terms: usize,
+    pub(in crate::kernels) terms: usize,
     /// What the first float starts at.
-    start: f64,
+    pub(in crate::kernels) start: f64,
 }
 
 /// Signs of products.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Signs {
+pub(in crate::kernels) enum Signs {
     /// None is negative.
     Positive,
     Both,
@@ -40,7 +31,7 @@ impl Room {
     ///
     /// The quotient of a sum s by q errs by ½ + |s|/q·2^−52 and a little, so what its multiple of q leaves is within q times
     /// that.
-    pub(super) fn new(q: u64, largest: f64, signs: Signs) -> Option<Self> {
+    pub(in crate::kernels) fn new(q: u64, largest: f64, signs: Signs) -> Option<Self> {
         let (two_53, q) = ((1u64 << 53) as f64, q as f64);
         let fits = |terms: u32| {
             let sum = f64::from(terms) * largest * (1.0 + 1e-15);
@@ -57,82 +48,94 @@ impl Room {
     }
 
     /// For products of two residues of a prime of up to 50 bits.
-    pub(super) fn of_residues(q: u64) -> Self {
+    pub(in crate::kernels) fn of_residues(q: u64) -> Self {
         let largest = (q - 1) as f64;
         Self::new(q, largest * largest, Signs::Positive).expect("products of two residues fit; tested")
     }
 }
 
-/// Register constants of sums.
-#[derive(Clone, Copy)]
-pub(super) struct Exact {
-    pub(super) k: Constants,
-    start: Float,
+/// Makes the sums of a vector unit in scope.
+macro_rules! exact {
+    ($features:tt) => {
+        use super::{
+            arithmetic::{self, Constants},
+            vector::{Float, V, add_floats, mul_add, mul_floats, mul_sub, nearest, splat_float, sub_floats, sub_mul},
+        };
+        use crate::kernels::floats::exact::Room;
+
+        /// Register constants of sums.
+        #[derive(Clone, Copy)]
+        pub(super) struct Exact {
+            pub(super) k: Constants,
+            start: Float,
+        }
+
+        /// A sum that waits: the first float without its start, and the second.
+        #[derive(Clone, Copy)]
+        pub(super) struct Total {
+            pub(super) high: Float,
+            pub(super) low: Float,
+        }
+
+        impl Total {
+            /// Adds `y·w`.
+            #[inline]
+            #[target_feature(enable = $features)]
+            pub(super) fn add_product(&mut self, y: Float, w: Float) {
+                let next = mul_add(y, w, self.high);
+                let step = sub_floats(next, self.high);
+                self.low = add_floats(self.low, mul_sub(y, w, step));
+                self.high = next;
+            }
+        }
+
+        impl Exact {
+            #[inline]
+            #[target_feature(enable = $features)]
+            pub(super) fn new(k: Constants, room: Room) -> Self {
+                Self { k, start: splat_float(room.start) }
+            }
+
+            /// A sum of nothing.
+            #[inline]
+            #[target_feature(enable = $features)]
+            pub(super) fn zero(self) -> Total {
+                self.onto(splat_float(0.0))
+            }
+
+            /// A sum of one integer of at most q in magnitude.
+            #[inline]
+            #[target_feature(enable = $features)]
+            pub(super) fn onto(self, low: Float) -> Total {
+                Total { high: self.start, low }
+            }
+
+            /// The sum modulo q, at most q/2 and a little in magnitude.
+            #[inline]
+            #[target_feature(enable = $features)]
+            pub(super) fn reduced(self, total: Total) -> Float {
+                let x = self.remainder(sub_floats(total.high, self.start));
+                self.remainder(add_floats(x, total.low))
+            }
+
+            /// The sum modulo q as a residue.
+            #[inline]
+            #[target_feature(enable = $features)]
+            pub(super) fn residue(self, total: Total) -> V {
+                arithmetic::to_residue(self.k, self.reduced(total))
+            }
+
+            /// x less a multiple of q near it.
+            #[inline]
+            #[target_feature(enable = $features)]
+            fn remainder(self, x: Float) -> Float {
+                let c = nearest(mul_floats(x, self.k.inverse));
+                sub_mul(c, self.k.q, x)
+            }
+        }
+    };
 }
-
-/// A sum that waits: the first float without its start, and the second.
-#[derive(Clone, Copy)]
-pub(super) struct Total {
-    pub(super) high: Float,
-    pub(super) low: Float,
-}
-
-impl Total {
-    /// Adds `y·w`.
-    #[inline]
-    #[target_feature(enable = "avx2,fma")]
-    pub(super) fn add_product(&mut self, y: Float, w: Float) {
-        let next = _mm256_fmadd_pd(y, w, self.high);
-        let step = _mm256_sub_pd(next, self.high);
-        self.low = _mm256_add_pd(self.low, _mm256_fmsub_pd(y, w, step));
-        self.high = next;
-    }
-}
-
-impl Exact {
-    #[inline]
-    #[target_feature(enable = "avx2,fma")]
-    pub(super) fn new(k: Constants, room: Room) -> Self {
-        Self { k, start: _mm256_set1_pd(room.start) }
-    }
-
-    /// A sum of nothing.
-    #[inline]
-    #[target_feature(enable = "avx2")]
-    pub(super) fn zero(self) -> Total {
-        self.onto(_mm256_setzero_pd())
-    }
-
-    /// A sum of one integer of at most q in magnitude.
-    #[inline]
-    #[target_feature(enable = "avx2")]
-    pub(super) fn onto(self, low: Float) -> Total {
-        Total { high: self.start, low }
-    }
-
-    /// The sum modulo q, at most q/2 and a little in magnitude.
-    #[inline]
-    #[target_feature(enable = "avx2,fma")]
-    pub(super) fn reduced(self, total: Total) -> Float {
-        let x = self.remainder(_mm256_sub_pd(total.high, self.start));
-        self.remainder(_mm256_add_pd(x, total.low))
-    }
-
-    /// The sum modulo q as a residue.
-    #[inline]
-    #[target_feature(enable = "avx2,fma")]
-    pub(super) fn residue(self, total: Total) -> V {
-        float::to_residue(self.k, self.reduced(total))
-    }
-
-    /// x less a multiple of q near it.
-    #[inline]
-    #[target_feature(enable = "avx2,fma")]
-    fn remainder(self, x: Float) -> Float {
-        let c = _mm256_round_pd::<NEAREST>(_mm256_mul_pd(x, self.k.inverse));
-        _mm256_fnmadd_pd(c, self.k.q, x)
-    }
-}
+pub(in crate::kernels) use exact;
 
 #[cfg(test)]
 mod tests {

@@ -38,11 +38,11 @@ fn map_tiles(tiles: &[TileMap], order: &[usize; 16], out: &mut [Line], a: &[Line
         }
         let out: &mut [Line; 16] = out.first_chunk_mut().expect("a tile has sixteen lines");
         let source: &[Line; 16] = a[tile.line as usize..].first_chunk().expect("a tile has sixteen lines");
-        let (lanes, steps) = (load(&Line(tile.lanes.map(u64::from))), tile.steps);
+        let (lanes, steps) = (load(&Line(tile.lanes.map(u64::from)), 0), tile.steps);
         let mut v = [zero(); 16];
-        unroll!(16 { v[I] = _mm512_permutexvar_epi64(lanes, load(&source[REVERSED[I]])); });
+        unroll!(16 { v[I] = _mm512_permutexvar_epi64(lanes, load(&source[REVERSED[I]], 0)); });
         let v = rotate::<8>(rotate::<4>(rotate::<2>(rotate::<1>(v, steps[0]), steps[1]), steps[2]), steps[3]);
-        unroll!(16 { store(&mut out[REVERSED[order[I] % 16]], v[I]); });
+        unroll!(16 { store(&mut out[REVERSED[order[I] % 16]], 0, v[I]); });
     }
 }
 

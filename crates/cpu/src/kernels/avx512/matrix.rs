@@ -1,9 +1,6 @@
-//! Products of clear matrices with residues of long primes.
+//! Products of clear matrices with residues, for primes of any width.
 
-use super::{
-    super::vector::{add, and, splat},
-    word::{HALVES, V, load, store},
-};
+use super::vector::{HALVES, V, add, and, load, splat, store};
 use crate::{
     kernels::matrix::{PackedMatrix, SIGNED, SPLIT, joined, signed_products},
     layout::Line,

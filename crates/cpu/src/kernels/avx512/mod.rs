@@ -1,0 +1,63 @@
+//! Kernels for AVX-512F and DQ: what server CPUs had before 52-bit multiply-add (Skylake to Cooper Lake), and what those
+//! with it use for long primes.
+//!
+//! Narrow and short primes are worked on in [`floats`](super::floats), long ones in words of 64 bits, as are base
+//! conversions and centered lifts between primes of which one is long.
+//!
+//! Read in this order: `vector`, `word`, `convert` (changes of basis where a prime is long), `matrix`, `galois`.
+
+mod convert;
+mod galois;
+mod matrix;
+pub(super) mod vector;
+mod word;
+
+/// See [`floats::arithmetic`](crate::kernels::floats::arithmetic).
+mod arithmetic {
+    crate::kernels::floats::arithmetic::arithmetic!("avx512f,avx512dq");
+}
+
+/// See [`floats::exact`](crate::kernels::floats::exact).
+mod exact {
+    crate::kernels::floats::exact::exact!("avx512f,avx512dq");
+}
+
+/// See [`floats::sums`](crate::kernels::floats::sums).
+#[expect(clippy::needless_range_loop, reason = "constant indices keep the arrays in registers")]
+mod sums {
+    crate::kernels::floats::sums::sums!("avx512f,avx512dq");
+}
+
+/// See [`floats::blind`](crate::kernels::floats::blind).
+mod blind {
+    crate::kernels::floats::blind::blind!("avx512f,avx512dq");
+}
+
+/// See [`floats::short`](crate::kernels::floats::short).
+#[expect(clippy::needless_range_loop, reason = "constant indices keep the arrays in registers")]
+mod short {
+    crate::kernels::floats::short::short!("avx512f,avx512dq");
+}
+
+/// See [`vector_limb`](crate::kernels::vector_limb).
+mod limb {
+    crate::kernels::vector_limb::vector_limb!("avx512f,avx512dq");
+}
+
+pub(crate) use convert::{prepare, sweep};
+pub(crate) use galois::map_values;
+pub(crate) use limb::limb;
+pub(crate) use short::{ShortConversion, lift};
+pub(crate) use vector::{peak_fma, wrapping_sums};
+
+/// Proof that this CPU has AVX-512F and DQ. Only [`Token::detect`] makes one.
+#[derive(Clone, Copy, Debug)]
+pub struct Token(());
+
+impl Token {
+    /// The token if this CPU has the features.
+    #[must_use]
+    pub fn detect() -> Option<Self> {
+        (is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512dq")).then_some(Self(()))
+    }
+}
