@@ -13,7 +13,9 @@ from common import files, report
 
 # What may name an architecture, and why.
 KERNELS = {
-    "crates/cpu/src/kernels/avx2/": "the AVX2 kernels; `absent_avx2.rs` stands in their place elsewhere",
+    "crates/cpu/src/kernels/avx2/": "the AVX2 kernels; `absent_vector.rs` stands in their place elsewhere",
+    "crates/cpu/src/kernels/avx512/": "the AVX-512 kernels; `absent_vector.rs` stands in their place elsewhere",
+    "crates/cpu/src/kernels/floats/blind.rs": "an instruction that all x86 vector units have",
     "crates/cpu/src/kernels/ifma/": "the AVX-512 IFMA kernels; `absent.rs` stands in their place elsewhere",
     "crates/cpu/src/kernels/factors.rs": "prefetching of factors, for the two above",
     "crates/cpu/src/kernels/matrix.rs": "signed products in 32-bit parts, written once for both kernels",

@@ -1,4 +1,4 @@
-//! The CPU device: scalar, AVX2 and AVX-512 IFMA kernels with the same results, chosen once when it is opened.
+//! The CPU device: scalar, AVX2, AVX-512 and AVX-512 IFMA kernels with the same results, chosen once when it is opened.
 //!
 //! Enters: kernels on limbs, the layout of a limb, the buffer pool, the thread pool, kernel benchmarks.
 //! Stays out: scheme words; what an operation means (`device` says that) and what it computes (`math` says that).

@@ -21,7 +21,6 @@ mod exact {
 }
 
 /// See [`floats::sums`](crate::kernels::floats::sums).
-#[expect(clippy::needless_range_loop, reason = "constant indices keep the arrays in registers")]
 mod sums {
     crate::kernels::floats::sums::sums!("avx2,fma");
 }
@@ -32,7 +31,6 @@ mod blind {
 }
 
 /// See [`floats::short`](crate::kernels::floats::short).
-#[expect(clippy::needless_range_loop, reason = "constant indices keep the arrays in registers")]
 mod short {
     crate::kernels::floats::short::short!("avx2,fma");
 }

@@ -6,6 +6,8 @@
 //!
 //! Read in this order: `vector`, `word`, `convert` (changes of basis where a prime is long), `matrix`, `galois`.
 
+#![expect(clippy::reversed_empty_ranges, reason = "a line is one vector here, so that it has no other halves")]
+
 mod convert;
 mod galois;
 mod matrix;
@@ -23,7 +25,6 @@ mod exact {
 }
 
 /// See [`floats::sums`](crate::kernels::floats::sums).
-#[expect(clippy::needless_range_loop, reason = "constant indices keep the arrays in registers")]
 mod sums {
     crate::kernels::floats::sums::sums!("avx512f,avx512dq");
 }
@@ -34,7 +35,6 @@ mod blind {
 }
 
 /// See [`floats::short`](crate::kernels::floats::short).
-#[expect(clippy::needless_range_loop, reason = "constant indices keep the arrays in registers")]
 mod short {
     crate::kernels::floats::short::short!("avx512f,avx512dq");
 }

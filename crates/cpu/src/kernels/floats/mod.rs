@@ -5,6 +5,8 @@
 //! targets a conversion sweeps at once. What is the same for all units, such as which sums are exact, stands beside the
 //! macros as plain code.
 //!
+//! Loops over arrays of vectors count by index: constant indices keep the arrays in registers.
+//!
 //! Read in this order: `arithmetic`, `exact`, `sums`, `blind`, `short` (changes of basis).
 
 pub(super) mod arithmetic;

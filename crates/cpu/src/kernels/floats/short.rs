@@ -97,11 +97,7 @@ macro_rules! short {
 
             /// Writes lines of as many consecutive targets as [`Self::together`] says, from prepared sources.
             pub(crate) fn sweep(&self, out: &mut [Swept<'_>], y: Sources<'_>) {
-                #[expect(
-                    unsafe_code,
-                    clippy::multiple_unsafe_ops_per_block,
-                    reason = "calls into code for one instruction set"
-                )]
+                #[expect(unsafe_code, reason = "calls into code for one instruction set")]
                 // SAFETY: the token proves the features.
                 unsafe {
                     match out {

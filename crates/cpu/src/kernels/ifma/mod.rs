@@ -8,8 +8,6 @@
 //! Read in this order: `vector` (the arithmetic), `range`, `table` (twiddles), `forward`, `inverse`,
 //! `limb` (element-wise kernels and the way in), `sums`, `blind`, `convert`.
 
-#![expect(clippy::reversed_empty_ranges, reason = "a line is one vector here, so that it has no other halves")]
-
 mod blind;
 mod convert;
 mod forward;
