@@ -9,7 +9,7 @@ mod corrections;
 mod gpu;
 mod kept;
 
-pub use kept::{calibrated, contradicted, forget_all};
+pub use kept::{calibrated, contradicted, forget_all, given};
 
 use crate::{
     any_device::AnyDevice,

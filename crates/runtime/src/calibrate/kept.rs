@@ -112,8 +112,12 @@ fn rates() -> Option<PathBuf> {
     std::env::var_os(RATES).filter(|path| !path.is_empty()).map(PathBuf::from)
 }
 
-/// The calibration of a file, of this host or another.
-fn given(path: &Path, dev: &AnyDevice) -> Result<Calibration> {
+/// The calibration of a file, of this host or another, for a device of this process: what `LIMBWISE_RATES` names.
+///
+/// # Errors
+/// [`Error::Rates`] if the file cannot be read, is too long or no file of a calibration, is of another kind of device, or
+/// has rates or a spread that none are.
+pub fn given(path: &Path, dev: &AnyDevice) -> Result<Calibration> {
     let refused = |problem: String| Error::Rates { path: path.into(), problem };
     let bytes = places::read_up_to(path, MOST_BYTES)?;
     let Written { calibration, .. } =

@@ -1,6 +1,7 @@
 //! What is planned for a device is what it takes: whole sessions on the CPU and on DPUs, and single calls as each device
 //! says. Sessions on CUDA need a GPU: its own crate compares the same calls on the host build of its kernels.
 
+use crate::some_rates;
 use limbwise::{
     ckks::decrypt::phase,
     params::{Insecure, Params, ParamsLiteral},
@@ -22,7 +23,7 @@ use limbwise_device::{
 };
 use limbwise_math::sampling::SeedSource;
 use limbwise_runtime::{
-    AnyDevice, Calibration, calibrate,
+    AnyDevice, Calibration,
     keys::InMemory,
     plan, record,
     session::{Of, Sides, session},
@@ -80,7 +81,7 @@ fn plans_are_for_the_device_that_runs() {
     let recorded =
         |footprint: &SharedFootprint| record(program, KeyForm::Stored, footprint).unwrap().of_server(program).unwrap();
     let cpu = recorded(&limbwise_cpu::footprint());
-    let host = calibrate(&AnyDevice::from(Cpu::new(Isa::best(), 1).unwrap()), 11).unwrap();
+    let host = some_rates(&AnyDevice::from(Cpu::new(Isa::best(), 1).unwrap()));
     let planned = |host: &Calibration| plan(program, "test", &recorded(&host.footprint()), host).unwrap();
     assert_eq!(planned(&host).device_memory, None);
     let gpu =

@@ -1,5 +1,6 @@
 //! A layer's memory is predicted in every strategy and form, and its run reports what its plan says.
 
+use crate::some_rates;
 use limbwise::{
     Complex64,
     ckks::{
@@ -17,7 +18,7 @@ use limbwise_apps::{
 use limbwise_device::Device;
 use limbwise_math::sampling::SeedSource;
 use limbwise_runtime::{
-    Host, RunOptions, calibrate,
+    Host, RunOptions,
     frontier::{Budget, Survey, Way, cheapest_within, strategies, survey},
     keys::InMemory,
     open, record, run,
@@ -129,7 +130,7 @@ fn polynomial_memory_is_predicted_to_the_byte() {
 fn what_cannot_fit_has_no_row_unless_it_is_the_first() {
     let (layer, _) = layer();
     let dev = open(&Host { device: None, isa: None, threads: Some(1) }).unwrap();
-    let host = calibrate(&dev, 11).unwrap();
+    let host = some_rates(&dev);
     let maps = strategies(layer.largest_map()).into_iter().map(|s| (s, PlaintextForm::Full));
     let ways: Vec<Way> = maps.map(|m| Way { maps: Some(m), ..Way::of_keys(KeyForm::Seeded) }).collect();
     assert!(ways.len() > 2);
@@ -149,7 +150,7 @@ fn what_cannot_fit_has_no_row_unless_it_is_the_first() {
 fn a_survey_takes_what_its_budget_prefers_and_runs_it() {
     let (layer, client) = layer();
     let dev = open(&Host { device: None, isa: None, threads: Some(1) }).unwrap();
-    let host = calibrate(&dev, 11).unwrap();
+    let host = some_rates(&dev);
     let forms = [KeyForm::Stored, KeyForm::Seeded];
     let maps = strategies(layer.largest_map()).into_iter().map(|s| (s, PlaintextForm::Full));
     let ways: Vec<Way> = maps.flat_map(|m| forms.map(|keys| Way { maps: Some(m), ..Way::of_keys(keys) })).collect();

@@ -1,5 +1,6 @@
 //! What is planned is what runs: keys and polynomial memory to the byte, levels, precision.
 
+use crate::some_rates;
 use limbwise::{
     ckks::decrypt,
     params::{Insecure, Params, ParamsLiteral},
@@ -17,7 +18,7 @@ use limbwise_apps::{
 use limbwise_device::{Device, Handle as _};
 use limbwise_math::sampling::SeedSource;
 use limbwise_runtime::{
-    Event, Host, RunOptions, calibrate,
+    Event, Host, RunOptions,
     keys::{InMemory, OnDisk},
     open, plan, record, run,
     scheme::{SchemePlan, SchemeRun},
@@ -113,7 +114,7 @@ fn runs_report_their_predictions() {
     let (program, client) = sides();
     let recording = record(&program, KeyForm::Stored, &limbwise_cpu::footprint()).unwrap();
     let dev = open(&Host { device: None, isa: None, threads: Some(2) }).unwrap();
-    let plan = plan(&program, "test", &recording, &calibrate(&dev, 11).unwrap()).unwrap();
+    let plan = plan(&program, "test", &recording, &some_rates(&dev)).unwrap();
     let mut done = Vec::new();
     let sides = Sides { program: &program, client: &Of(&client), seeds: &SeedSource::System };
     let report = run(&dev, &sides, (&recording, &plan), &RunOptions::default(), &mut (), &mut |event| {

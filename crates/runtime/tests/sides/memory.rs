@@ -2,7 +2,7 @@
 
 use crate::{
     both::{Case, device},
-    cases,
+    cases, some_rates,
 };
 use limbwise::{
     rlwe::KeyForm,
@@ -13,7 +13,6 @@ use limbwise_apps::{Client, Program, bgv_table::Encrypted};
 use limbwise_math::sampling::SeedSource;
 use limbwise_runtime::{
     Calibration, RunOptions,
-    calibrate::calibrate_for,
     keys::InMemory,
     plan, record, run,
     scheme::Piped,
@@ -53,14 +52,13 @@ fn key_switch_bytes(params: &TfheParams) -> u64 {
 }
 
 /// Plans say what a device of its own memory needs only where there is one, which this one is said to have.
-fn host<P, C>(case: &Case<P, C>) -> Calibration {
-    let host = calibrate_for(&device(), case.description.params.log_n()).unwrap();
-    Calibration { device_memory_bytes: Some(1 << 40), ..host }
+fn host() -> Calibration {
+    Calibration { device_memory_bytes: Some(1 << 40), ..some_rates(&device()) }
 }
 
 /// Never more than was planned, and not much less: with messages, what is missing are the LWE ciphertexts themselves.
 fn within<P: Program<Scheme: Piped>, C: Client<Scheme = P::Scheme>>(name: &str, case: &Case<P, C>, percent: u64) {
-    let host = host(case);
+    let host = host();
     for form in [KeyForm::Stored, KeyForm::Seeded] {
         let (measured, planned) = peaks(case, form, &host);
         assert!(
@@ -95,7 +93,7 @@ fn runs_report_their_plans() {
     fn ran<P: Program<Scheme: Piped>, C: Client<Scheme = P::Scheme>>(case: &Case<P, C>) -> Option<[usize; 2]> {
         let dev = device();
         let recording = record(&case.program, KeyForm::Stored, &dev.footprint()).unwrap();
-        let host = calibrate_for(&dev, case.description.params.log_n()).unwrap();
+        let host = some_rates(&dev);
         let planned = plan(&case.program, "small", &recording, &host).unwrap();
         let (client, seeds) = (Of(&case.client), SeedSource::System);
         let sides = Sides { program: &case.program, client: &client, seeds: &seeds };
