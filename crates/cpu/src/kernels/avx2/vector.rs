@@ -33,6 +33,15 @@ pub(super) const OPERANDS: f64 = (1u64 << 53) as f64;
 /// Largest number of targets of one sweep of a conversion: they take six registers of sixteen.
 pub(super) const SWEEP: usize = 3;
 
+/// Vectors of each target that such a sweep sums together, by the number of targets less one.
+pub(super) const TOGETHER: [usize; 4] = [2, 2, 1, 1];
+
+/// The line of a vector by its number in a limb, and which of the line's vectors it is.
+#[inline]
+pub(super) fn place(at: usize) -> (usize, usize) {
+    (at / HALVES, at % HALVES)
+}
+
 #[inline]
 #[target_feature(enable = "avx2")]
 pub(super) fn load(line: &Line, half: usize) -> V {

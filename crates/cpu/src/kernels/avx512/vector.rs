@@ -35,8 +35,17 @@ pub(super) const OPERANDS: f64 = (1u64 << 52) as f64;
 /// Largest number of targets of one sweep of a conversion.
 pub(super) const SWEEP: usize = 4;
 
+/// Vectors of each target that such a sweep sums together, by the number of targets less one.
+pub(super) const TOGETHER: [usize; 4] = [4, 4, 2, 2];
+
 /// Lines between what is computed and what is asked for, where several limbs are read side by side.
 pub(super) const AHEAD: usize = 8;
+
+/// The line of a vector by its number in a limb, and which of the line's vectors it is.
+#[inline]
+pub(super) fn place(at: usize) -> (usize, usize) {
+    (at, 0)
+}
 
 #[inline]
 #[target_feature(enable = "avx512f")]

@@ -12,8 +12,8 @@ macro_rules! short {
             convert::{self, fraction},
             exact::{Exact, Total},
             vector::{
-                AHEAD, HALVES, SWEEP, V, add, left, load, prefetch, right, splat, splat_float, store, sub,
-                where_greater,
+                AHEAD, HALVES, SWEEP, TOGETHER, V, add, left, load, place, prefetch, right, splat, splat_float, store,
+                sub, where_greater,
             },
         };
         use crate::{
@@ -101,10 +101,10 @@ macro_rules! short {
                 // SAFETY: the token proves the features.
                 unsafe {
                     match out {
-                        [(j, a)] => sweep::<1, HALVES>(self, *j, [a], y),
-                        [(j, a), (_, b)] => sweep::<2, HALVES>(self, *j, [a, b], y),
-                        [(j, a), (_, b), (_, c)] => sweep::<3, 1>(self, *j, [a, b, c], y),
-                        [(j, a), (_, b), (_, c), (_, d)] => sweep::<4, 1>(self, *j, [a, b, c, d], y),
+                        [(j, a)] => sweep::<1, { TOGETHER[0] }>(self, *j, [a], y),
+                        [(j, a), (_, b)] => sweep::<2, { TOGETHER[1] }>(self, *j, [a, b], y),
+                        [(j, a), (_, b), (_, c)] => sweep::<3, { TOGETHER[2] }>(self, *j, [a, b, c], y),
+                        [(j, a), (_, b), (_, c), (_, d)] => sweep::<4, { TOGETHER[3] }>(self, *j, [a, b, c, d], y),
                         _ => unreachable!("a sweep has 1 to {SWEEP} targets"),
                     }
                 }
@@ -133,13 +133,13 @@ macro_rules! short {
             }
         }
 
-        /// The targets from number `first` on: `Σ y_i·weight_i`, the overflows being one term more; W halves of a line together, as
+        /// The targets from number `first` on: `Σ y_i·weight_i`, the overflows being one term more; W vectors together, as
         /// many as leave all sums in registers.
         #[target_feature(enable = $features)]
         fn sweep<const T: usize, const W: usize>(
             c: &ShortConversion,
             first: usize,
-            out: [&mut [Line]; T],
+            mut out: [&mut [Line]; T],
             Sources { rows: sources, overflows, part }: Sources<'_>,
         ) {
             let targets: [&Target; T] =
@@ -152,47 +152,71 @@ macro_rules! short {
             let all: Vec<(&[Line], [f64; T])> = all.map(|(source, row)| (&source[..length], window(row))).collect();
             let (start, rest) = all.split_at(chunk.min(all.len()));
             let rest: Vec<&[(&[Line], [f64; T])]> = rest.chunks(chunk).collect();
-            for line in part.runs().flatten() {
-                for half in (0..HALVES).step_by(W) {
-                    let mut totals = [[exact[0].zero(); W]; T];
-                    for t in 0..T {
-                        totals[t] = [exact[t].zero(); W];
-                    }
-                    add_terms(exact[0].k, &mut totals, start, line, half);
-                    for &group in &rest {
-                        for t in 0..T {
-                            for w in 0..W {
-                                totals[t][w] = exact[t].onto(exact[t].reduced(totals[t][w]));
-                            }
-                        }
-                        add_terms(exact[0].k, &mut totals, group, line, half);
-                    }
+            let terms = Terms { exact, start, rest: &rest };
+            for run in part.runs() {
+                let whole = run.len() * HALVES / W * W;
+                let (first, end) = (run.start * HALVES, run.end * HALVES);
+                for at in (first..first + whole).step_by(W) {
+                    terms.swept::<W>(&mut out, at);
+                }
+                for at in first + whole..end {
+                    terms.swept::<1>(&mut out, at);
+                }
+            }
+        }
+
+        /// What is summed for T targets: the products up to the first reduction, and those up to each further one.
+        struct Terms<'a, const T: usize> {
+            exact: [Exact; T],
+            start: &'a [(&'a [Line], [f64; T])],
+            rest: &'a [&'a [(&'a [Line], [f64; T])]],
+        }
+
+        impl<const T: usize> Terms<'_, T> {
+            /// The sums of W vectors from number `at` on.
+            #[inline]
+            #[target_feature(enable = $features)]
+            fn swept<const W: usize>(&self, out: &mut [&mut [Line]; T], at: usize) {
+                let exact = &self.exact;
+                let mut totals = [[exact[0].zero(); W]; T];
+                for t in 0..T {
+                    totals[t] = [exact[t].zero(); W];
+                }
+                add_terms(exact[0].k, &mut totals, self.start, at);
+                for &group in self.rest {
                     for t in 0..T {
                         for w in 0..W {
-                            store(&mut out[t][line], half + w, exact[t].residue(totals[t][w]));
+                            totals[t][w] = exact[t].onto(exact[t].reduced(totals[t][w]));
                         }
+                    }
+                    add_terms(exact[0].k, &mut totals, group, at);
+                }
+                for t in 0..T {
+                    for w in 0..W {
+                        let (line, half) = place(at + w);
+                        store(&mut out[t][line], half, exact[t].residue(totals[t][w]));
                     }
                 }
             }
         }
 
-        /// Adds the products of some sources, one line of them.
+        /// Adds the products of some sources, W vectors of them from number `at` on.
         #[inline]
         #[target_feature(enable = $features)]
         fn add_terms<const T: usize, const W: usize>(
             k: Constants,
             totals: &mut [[Total; W]; T],
             terms: &[(&[Line], [f64; T])],
-            line: usize,
-            half: usize,
+            at: usize,
         ) {
             for (source, weights) in terms {
-                if half == 0 {
-                    prefetch(source.as_ptr().wrapping_add(line + AHEAD));
-                }
                 let mut y = [splat_float(0.0); W];
                 for w in 0..W {
-                    y[w] = float(k, load(&source[line], half + w));
+                    let (line, half) = place(at + w);
+                    if half == 0 {
+                        prefetch(source.as_ptr().wrapping_add(line + AHEAD));
+                    }
+                    y[w] = float(k, load(&source[line], half));
                 }
                 for t in 0..T {
                     let weight = splat_float(weights[t]);
