@@ -395,7 +395,7 @@ pub fn composites<D: HostRead>(dev: &D, reach: Reach) {
     }
 }
 
-/// [`composites`] for the ring that it leaves out.
+/// [`composites()`] for the ring that it leaves out.
 pub fn composites_of_the_largest_ring<D: HostRead>(dev: &D, reach: Reach) {
     if let [.., ring] = &rings(dev, reach)[..] {
         composites_of(dev, std::slice::from_ref(ring));
