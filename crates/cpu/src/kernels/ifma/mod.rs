@@ -1,5 +1,5 @@
 //! Kernels for AVX-512 with 52-bit multiply-add, for [`PrimeClass::Short`](limbwise_math::prime_class::PrimeClass);
-//! longer primes without it, in [`avx512`](super::avx512).
+//! longer primes without it, in [`avx512`].
 //!
 //! Inside a transform only the low 52 bits of a word are significant: multiply-add ignores the upper 12, so products
 //! leave arbitrary bits there. A value must lie in [0, 2^52) when it is multiplied or looked up. `range` decides at
