@@ -74,6 +74,8 @@ pub struct Multiplier {
     per_ns: f64,
     /// A product with a factor prepared for it: a butterfly has one.
     pub product: usize,
+    /// The additions of a butterfly, where they take the multiplier's units.
+    pub additions: usize,
     /// What brings a lazy value to its residue.
     pub residue: usize,
     /// A term of a sum that is reduced once.
@@ -103,7 +105,8 @@ impl Multiplier {
     fn lazy_transform(self, log_n: u32) -> usize {
         let vectors = 1usize << (log_n - 3);
         let twist = if log_n >= 12 { vectors * 15 / 16 } else { 0 };
-        self.product * (log_n as usize * vectors / 2 + twist)
+        let butterflies = log_n as usize * vectors / 2;
+        self.product * (butterflies + twist) + self.additions * butterflies
     }
 }
 
@@ -116,6 +119,7 @@ impl Rates {
             Isa::Ifma => self.madd_per_ns.map(|per_ns| Multiplier {
                 per_ns,
                 product: 3,
+                additions: 0,
                 residue: 2,
                 term: 2,
                 sum: 5,
@@ -128,6 +132,7 @@ impl Rates {
             Isa::Avx2 => self.fma_per_ns.map(|per_ns| Multiplier {
                 per_ns,
                 product: 8,
+                additions: 0,
                 residue: 4,
                 term: 4,
                 sum: 8,
@@ -135,11 +140,11 @@ impl Rates {
                 source: 16,
                 mul: 8,
             }),
-            // A line is one vector. Additions go to the units of products and are counted with them, those of butterflies
-            // left out.
+            // A line is one vector. Additions go to the units of products and are counted with them.
             Isa::Avx512 => self.wide_fma_per_ns.map(|per_ns| Multiplier {
                 per_ns,
                 product: 6,
+                additions: 2,
                 residue: 4,
                 term: 4,
                 sum: 10,

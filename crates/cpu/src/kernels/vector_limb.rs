@@ -373,3 +373,39 @@ macro_rules! vector_limb {
     };
 }
 pub(super) use vector_limb;
+
+/// The modules that are the same text for all vector units, beside their `vector`, `word`, `convert` and `matrix`.
+macro_rules! vector_modules {
+    ($features:tt) => {
+        /// See [`floats::arithmetic`](crate::kernels::floats::arithmetic).
+        mod arithmetic {
+            crate::kernels::floats::arithmetic::arithmetic!($features);
+        }
+
+        /// See [`floats::exact`](crate::kernels::floats::exact).
+        mod exact {
+            crate::kernels::floats::exact::exact!($features);
+        }
+
+        /// See [`floats::sums`](crate::kernels::floats::sums).
+        mod sums {
+            crate::kernels::floats::sums::sums!($features);
+        }
+
+        /// See [`floats::blind`](crate::kernels::floats::blind).
+        mod blind {
+            crate::kernels::floats::blind::blind!($features);
+        }
+
+        /// See [`floats::short`](crate::kernels::floats::short).
+        mod short {
+            crate::kernels::floats::short::short!($features);
+        }
+
+        /// See [`vector_limb`](crate::kernels::vector_limb).
+        mod limb {
+            crate::kernels::vector_limb::vector_limb!($features);
+        }
+    };
+}
+pub(super) use vector_modules;

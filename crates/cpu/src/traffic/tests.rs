@@ -2,7 +2,9 @@
 
 use super::{Crossed, Size, crossed, read, side_by_side, write};
 use crate::{Cpu, CpuPoly, Isa, layout::Line};
-use limbwise_device::{Basis, Device, GadgetKey, Ring, RingSpec, Role, Rotation, RowAt, Shape, Terms, Weight};
+use limbwise_device::{
+    Basis, Device, GadgetKey, Ring, RingSpec, Role, Rotation, RowAt, Shape, Terms, Weight, conformance::with_device,
+};
 use limbwise_math::{galois::GaloisElement, prime::ntt_primes_below};
 
 const LOG_N: u32 = 16;
@@ -63,9 +65,7 @@ impl Bench {
 /// Below L2 no order of the loops reaches 130: the digits alone, in coefficient form, are 13 times the cache.
 /// Without a vector unit the two halves of a sum are made one after the other, and read its common factor twice.
 fn composites_stay_within_their_budgets(isa: Isa) {
-    if isa.is_available() {
-        budgets(&Bench::new(isa));
-    }
+    with_device(isa.name(), || isa.is_available().then(|| Bench::new(isa)), |bench| budgets(&bench));
 }
 
 #[test]

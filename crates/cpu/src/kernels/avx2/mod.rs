@@ -10,35 +10,7 @@ mod matrix;
 mod vector;
 mod word;
 
-/// See [`floats::arithmetic`](crate::kernels::floats::arithmetic).
-mod arithmetic {
-    crate::kernels::floats::arithmetic::arithmetic!("avx2,fma");
-}
-
-/// See [`floats::exact`](crate::kernels::floats::exact).
-mod exact {
-    crate::kernels::floats::exact::exact!("avx2,fma");
-}
-
-/// See [`floats::sums`](crate::kernels::floats::sums).
-mod sums {
-    crate::kernels::floats::sums::sums!("avx2,fma");
-}
-
-/// See [`floats::blind`](crate::kernels::floats::blind).
-mod blind {
-    crate::kernels::floats::blind::blind!("avx2,fma");
-}
-
-/// See [`floats::short`](crate::kernels::floats::short).
-mod short {
-    crate::kernels::floats::short::short!("avx2,fma");
-}
-
-/// See [`vector_limb`](crate::kernels::vector_limb).
-mod limb {
-    crate::kernels::vector_limb::vector_limb!("avx2,fma");
-}
+crate::kernels::vector_limb::vector_modules!("avx2,fma");
 
 pub(crate) use convert::{prepare, sweep};
 pub(crate) use limb::limb;

@@ -14,35 +14,7 @@ mod matrix;
 pub(super) mod vector;
 mod word;
 
-/// See [`floats::arithmetic`](crate::kernels::floats::arithmetic).
-mod arithmetic {
-    crate::kernels::floats::arithmetic::arithmetic!("avx512f,avx512dq");
-}
-
-/// See [`floats::exact`](crate::kernels::floats::exact).
-mod exact {
-    crate::kernels::floats::exact::exact!("avx512f,avx512dq");
-}
-
-/// See [`floats::sums`](crate::kernels::floats::sums).
-mod sums {
-    crate::kernels::floats::sums::sums!("avx512f,avx512dq");
-}
-
-/// See [`floats::blind`](crate::kernels::floats::blind).
-mod blind {
-    crate::kernels::floats::blind::blind!("avx512f,avx512dq");
-}
-
-/// See [`floats::short`](crate::kernels::floats::short).
-mod short {
-    crate::kernels::floats::short::short!("avx512f,avx512dq");
-}
-
-/// See [`vector_limb`](crate::kernels::vector_limb).
-mod limb {
-    crate::kernels::vector_limb::vector_limb!("avx512f,avx512dq");
-}
+crate::kernels::vector_limb::vector_modules!("avx512f,avx512dq");
 
 pub(crate) use convert::{prepare, sweep};
 pub(crate) use galois::map_values;
