@@ -115,8 +115,8 @@ fn rates() -> Option<PathBuf> {
 /// The calibration of a file, of this host or another, for a device of this process: what `LIMBWISE_RATES` names.
 ///
 /// # Errors
-/// [`Error::Rates`] if the file cannot be read, is too long or no file of a calibration, is of another kind of device, or
-/// has rates or a spread that none are.
+/// A file that cannot be read or is too long; [`Error::Rates`] if it is no calibration, is of another kind of device, or has
+/// rates or a spread that none are.
 pub fn given(path: &Path, dev: &AnyDevice) -> Result<Calibration> {
     let refused = |problem: String| Error::Rates { path: path.into(), problem };
     let bytes = places::read_up_to(path, MOST_BYTES)?;
