@@ -36,6 +36,8 @@ def query() -> str:
 
 def shown(value: object) -> str:
     """A cell; an average and a quotient as a float with every digit."""
+    if value is None:
+        return "NULL"
     return repr(value) if isinstance(value, float) else str(value)
 
 

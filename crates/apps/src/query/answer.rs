@@ -5,8 +5,8 @@
 use super::{
     error::QueryError,
     field::Field,
-    question::{Asked, Group, Question},
-    select::{Arithmetic, Item, Output},
+    question::{Asked, Group, GroupRows, Question},
+    select::{Arithmetic, Call, Item, Order, Output},
     table::{Decimal, Kind, Table},
 };
 use crate::family::{AnswerTable, Cell, Compared, NULL};
@@ -18,6 +18,11 @@ pub trait Number: Copy {
     /// The result of an operation.
     fn met(op: Arithmetic, a: Self, b: Self) -> Option<Self>;
     fn float(self) -> f64;
+    /// The square root; 0 of what is below 0 by the error of a difference.
+    fn root(self) -> Self;
+    fn absolute(self) -> Self;
+    /// Rounded to so many decimal places, half away from zero.
+    fn rounded(self, places: i32) -> Self;
     /// Which of two is larger.
     fn order(self, other: Self) -> Ordering {
         self.float().total_cmp(&other.float())
@@ -40,6 +45,19 @@ impl Number for f64 {
 
     fn float(self) -> f64 {
         self
+    }
+
+    fn root(self) -> Self {
+        self.max(0.0).sqrt()
+    }
+
+    fn absolute(self) -> Self {
+        self.abs()
+    }
+
+    fn rounded(self, places: i32) -> Self {
+        let unit = 10f64.powi(places.abs());
+        if places < 0 { (self / unit).round() * unit } else { (self * unit).round() / unit }
     }
 }
 
@@ -107,6 +125,30 @@ impl Number for Exact {
         self.float
     }
 
+    fn root(self) -> Self {
+        Self { ratio: None, float: self.float.root() }
+    }
+
+    fn absolute(self) -> Self {
+        let ratio = self.ratio.map(|(a, b, digits)| (a.saturating_abs(), b.saturating_abs(), digits));
+        Self { ratio, float: self.float.abs() }
+    }
+
+    fn rounded(self, places: i32) -> Self {
+        let exact = || {
+            let (numerator, denominator, _) = self.ratio?;
+            let unit = 10i128.checked_pow(places.unsigned_abs())?;
+            let (up, down) = if places < 0 { (1, unit) } else { (unit, 1) };
+            let numerator = numerator.checked_mul(up)?;
+            let (size, by) = (numerator.checked_abs()?, denominator.checked_abs()?.checked_mul(down)?);
+            let whole = size / by + i128::from(size % by >= by - size % by);
+            let whole = if (numerator < 0) == (denominator < 0) { whole } else { -whole };
+            let digits = u32::try_from(places).unwrap_or(0);
+            Some(Self::ratio(whole.checked_mul(down)?, up, digits))
+        };
+        exact().unwrap_or(Self { ratio: None, float: self.float.rounded(places) })
+    }
+
     fn order(self, other: Self) -> Ordering {
         let difference = Self::exactly(Arithmetic::Minus, self, other).and_then(|difference| difference.ratio);
         let sign = |(numerator, denominator, _): (i128, i128, u32)| numerator.signum() * denominator.signum();
@@ -157,15 +199,17 @@ impl Question {
         let row = |(number, group): (usize, &Group)| {
             let value = |item: &Item| self.value(&item.output, group, figures);
             let row = AnswerRow { group: number, values: self.results.items.iter().map(value).collect() };
-            let by = self.results.order.iter().map(|(by, _)| self.value(by, group, figures));
+            let by = self.results.order.iter().map(|order| self.value(&order.by, group, figures));
             (by.collect::<Vec<_>>(), row)
         };
         let groups = self.groups.iter().enumerate().filter(|(_, group)| there(group) && kept(group));
         let mut rows: Vec<(Vec<Value<N>>, AnswerRow<N>)> = groups.map(row).collect();
         rows.sort_by(|(a, _), (b, _)| {
             let all = self.results.order.iter().zip(a.iter().zip(b));
-            let compared = all.map(|((_, down), (a, b))| match (a, b) {
+            let compared = all.map(|(Order { down, nulls_first, .. }, (a, b))| match (a, b) {
                 (Value::Null, Value::Null) => Ordering::Equal,
+                (Value::Null, _) if *nulls_first => Ordering::Less,
+                (_, Value::Null) if *nulls_first => Ordering::Greater,
                 (Value::Null, _) => Ordering::Greater,
                 (_, Value::Null) => Ordering::Less,
                 _ if *down => placed(b, a),
@@ -173,14 +217,18 @@ impl Question {
             });
             compared.fold(Ordering::Equal, Ordering::then)
         });
-        rows.truncate(self.results.limit.unwrap_or(usize::MAX));
-        rows.into_iter().map(|(_, row)| row).collect()
+        let limit = self.results.limit.unwrap_or(usize::MAX);
+        rows.into_iter().skip(self.results.offset).take(limit).map(|(_, row)| row).collect()
     }
 
     /// The value of an output in a group.
     fn value<N: Number>(&self, output: &Output, group: &Group, figures: &Figures<N>) -> Value<N> {
         if let Output::Key(key) = output {
             return Value::Key(*key, group.values[*key]);
+        }
+        if let Output::Where(count, of) = output {
+            let none = self.counted(*count, group, figures).is_none_or(|count| count.float() < 0.5);
+            return if none { Value::Null } else { self.value(of, group, figures) };
         }
         if let Output::Aggregate(number) = output
             && let Some(Asked::Extreme(extreme)) = group.asked[*number]
@@ -194,21 +242,47 @@ impl Question {
     /// What an output is for a group, as a number.
     fn made<N: Number>(&self, output: &Output, group: &Group, figures: &Figures<N>) -> Option<N> {
         match output {
-            Output::Key(_) => None,
+            Output::Key(_) | Output::Null => None,
             Output::Number(constant) => Some(N::of(*constant)),
             Output::Aggregate(_) if empty(group, figures) => None,
-            Output::Aggregate(number) | Output::Count(number) => match group.asked[*number] {
-                None => Some(N::of(Decimal { mantissa: 0, digits: 0 })),
-                Some(Asked::Sum(measure)) => Some(figures.sums[measure]),
-                Some(Asked::Rows(rows)) => {
-                    Some(N::of(Decimal { mantissa: i128::try_from(rows).unwrap_or(i128::MAX), digits: 0 }))
+            Output::Aggregate(number) | Output::Count(number) => self.counted(*number, group, figures),
+            Output::Where(count, of) => {
+                self.counted(*count, group, figures).filter(|count| count.float() > 0.5)?;
+                self.made(of, group, figures)
+            }
+            Output::Call(call, of) => {
+                let made = |of: &Output| self.made(of, group, figures);
+                match (call, &of[..]) {
+                    (Call::First, _) => of.iter().find_map(made),
+                    (Call::UnlessEqual, [a, b]) => {
+                        let a = made(a)?;
+                        Some(a).filter(|a| made(b).is_none_or(|b| a.order(b).is_ne()))
+                    }
+                    (Call::Absolute, [of]) => made(of).map(N::absolute),
+                    (Call::Root, [of]) => made(of).map(N::root),
+                    (Call::Rounded(places), [of]) => made(of).map(|of| of.rounded(*places)),
+                    _ => None,
                 }
-                Some(Asked::Extreme(extreme)) => {
-                    let Kind::Number(digits) = self.extremes[extreme].field.kind else { return None };
-                    Some(N::of(Decimal { mantissa: figures.ends[extreme].into(), digits }))
-                }
-            },
+            }
             Output::Both(op, of) => N::met(*op, self.made(&of[0], group, figures)?, self.made(&of[1], group, figures)?),
+        }
+    }
+
+    /// What an aggregate of a group is; 0 where no row can count.
+    fn counted<N: Number>(&self, number: usize, group: &Group, figures: &Figures<N>) -> Option<N> {
+        let whole =
+            |count: usize| Some(N::of(Decimal { mantissa: i128::try_from(count).unwrap_or(i128::MAX), digits: 0 }));
+        match group.asked[number] {
+            None => whole(0),
+            Some(Asked::Sum(measure)) => Some(figures.sums[measure]),
+            Some(Asked::Rows(rows)) => whole(rows),
+            Some(Asked::Extreme(extreme)) => {
+                let Kind::Number(digits) = self.extremes[extreme].field.kind else { return None };
+                Some(N::of(Decimal { mantissa: figures.ends[extreme].into(), digits }))
+            }
+            Some(Asked::Different(of)) => {
+                whole(self.different[of].iter().filter(|&&selection| figures.rows[selection] > 0.5).count())
+            }
         }
     }
 
@@ -275,7 +349,11 @@ impl Question {
 
 /// Whether a group has no row.
 fn empty<N: Number>(group: &Group, figures: &Figures<N>) -> bool {
-    group.selection.is_some_and(|selection| figures.rows[selection] < 0.5)
+    match group.rows {
+        GroupRows::Every => false,
+        GroupRows::None => true,
+        GroupRows::Selection(selection) => figures.rows[selection] < 0.5,
+    }
 }
 
 /// A value of a column as text.

@@ -520,7 +520,7 @@ impl Program for Query {
             ["compare ", "min ", "max "].iter().any(|begin| name.starts_with(begin))
                 || ["selection", "bridge", "sum"].contains(&name)
         };
-        let seconds: f64 = steps.iter().filter(|(name, _)| own(name)).map(|(_, s)| s).sum();
+        let seconds: f64 = steps.iter().filter(|(name, _)| own(name)).fold(0.0, |sum, (_, s)| sum + s);
         fields(json!({ "seconds_per_row": seconds / self.question.rows as f64 }))
     }
 }

@@ -3,10 +3,11 @@
 use crate::data::DataError;
 
 /// The supported SQL, as text for users.
-const SUPPORTED: &str = "wanted SELECT with COUNT(*), COUNT(a), SUM(a * b), AVG(a), MIN(a), MAX(a), SUM(CASE WHEN ... THEN a ELSE 0 END) \
-                         FROM table [JOIN table ON a = b] [WHERE conditions joined by AND, OR and NOT] [GROUP BY columns] \
-                         [HAVING conditions of results] [ORDER BY results] [LIMIT count], a condition comparing a column with \
-                         constants or a column (=, <>, <, <=, >, >=, BETWEEN, IN, LIKE 'prefix%')";
+const SUPPORTED: &str = "wanted SELECT with COUNT(*), COUNT(a), SUM(a * b), AVG(a), MIN(a), MAX(a), SUM(CASE WHEN ... THEN a ELSE 0 END), \
+                         COUNT(DISTINCT a), STDDEV(a), FILTER (WHERE ...) FROM table [JOIN table ON a = b] [WHERE conditions joined \
+                         by AND, OR and NOT] [GROUP BY columns] [HAVING conditions of results] [ORDER BY results] [LIMIT count], a \
+                         condition comparing columns, constants and arithmetic with them (=, <>, <, <=, >, >=, BETWEEN, IN, \
+                         LIKE 'pattern')";
 
 /// An unsupported query, or data that do not fit a query.
 #[derive(Debug, thiserror::Error)]
@@ -49,13 +50,9 @@ pub enum QueryError {
     #[error("{condition}: column {name} holds {kind}, the constant is {got}; write {wanted}")]
     Constant { condition: String, name: String, kind: String, got: String, wanted: &'static str },
     #[error(
-        "no row can pass: the conditions leave no value that the columns may have. Without a key the answer is known: counts are 0, all else is NULL"
+        "no row can pass: the conditions leave no value of the public columns. Without a key the answer is known: it has no group"
     )]
     NoRow,
-    #[error(
-        "every row passes and is only counted. Without a key the answer is known: the counts are the numbers of rows, {rows} in all; ask for a sum or an end beside them, or add a condition that excludes a value (WHERE ...)"
-    )]
-    EveryRow { rows: usize },
     #[error(
         "column {name}, row {row}: {got} lies outside {low} to {high}, which its width is made for: leave that row out, or widen it where the keys are made (--domain {name}=LOW..HIGH of plan, run and keygen)"
     )]

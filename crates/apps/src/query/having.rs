@@ -2,6 +2,8 @@
 
 use super::{
     error::QueryError,
+    formula::{Formula, formula},
+    operand::Operand,
     select::{Made, Output, Results},
 };
 use sqlparser::ast::{BinaryOperator, Expr, UnaryOperator};
@@ -71,21 +73,64 @@ fn decided(of: impl Iterator<Item = Option<bool>>, decisive: bool) -> Option<boo
     all
 }
 
-/// Reads a condition on the results' outputs; what it aggregates is put into the results' aggregates.
-pub(super) fn parse(results: &mut Results, expr: &Expr) -> Result<Having, QueryError> {
+/// What is joined by AND.
+fn conjuncts<'a>(expr: &'a Expr, out: &mut Vec<&'a Expr>) {
+    match expr {
+        Expr::Nested(inner) => conjuncts(inner, out),
+        Expr::BinaryOp { left, op: BinaryOperator::And, right } => {
+            conjuncts(left, out);
+            conjuncts(right, out);
+        }
+        other => out.push(other),
+    }
+}
+
+/// The conditions of HAVING, joined by AND, that ask columns that are grouped by alone: of rows they ask the same, so that
+/// they belong to WHERE.
+pub(super) fn of_rows(results: &Results, having: &Expr) -> Vec<Formula> {
+    let mut all = Vec::new();
+    conjuncts(having, &mut all);
+    all.into_iter().filter_map(|expr| of_keys(results, expr)).collect()
+}
+
+/// What a condition asks of the columns that are grouped by; none where it asks anything else.
+fn of_keys(results: &Results, expr: &Expr) -> Option<Formula> {
+    let formula = formula(expr).ok()?;
+    let mut conditions = Vec::new();
+    formula.conditions(&mut conditions);
+    let column = |name: &str| results.keys.iter().any(|key| key.value.is_none() && key.name.eq_ignore_ascii_case(name));
+    let known = |of: &Operand| results.keys.iter().any(|key| key.is(of)) || of.columns().into_iter().all(column);
+    let keys = !conditions.is_empty() && conditions.iter().all(|condition| known(&condition.operand));
+    keys.then_some(formula)
+}
+
+/// Reads the conditions on the results' outputs; what they aggregate is put into the results' aggregates.
+pub(super) fn parse(results: &mut Results, expr: &Expr) -> Result<Option<Having>, QueryError> {
+    let mut all = Vec::new();
+    conjuncts(expr, &mut all);
+    all.retain(|one| of_keys(results, one).is_none());
+    let mut read = all.into_iter().map(|one| condition(results, one)).collect::<Result<Vec<_>, _>>()?;
+    Ok(if read.len() > 1 { Some(Having::All(read)) } else { read.pop() })
+}
+
+fn condition(results: &mut Results, expr: &Expr) -> Result<Having, QueryError> {
     let not = |negated: bool, having: Having| if negated { Having::Not(Box::new(having)) } else { having };
     Ok(match expr {
-        Expr::Nested(inner) => parse(results, inner)?,
-        Expr::UnaryOp { op: UnaryOperator::Not, expr } => not(true, parse(results, expr)?),
+        Expr::Nested(inner) => condition(results, inner)?,
+        Expr::UnaryOp { op: UnaryOperator::Not, expr } => not(true, condition(results, expr)?),
         Expr::BinaryOp { left, op: BinaryOperator::And, right } => {
-            Having::All(vec![parse(results, left)?, parse(results, right)?])
+            Having::All(vec![condition(results, left)?, condition(results, right)?])
         }
         Expr::BinaryOp { left, op: BinaryOperator::Or, right } => {
-            Having::Any(vec![parse(results, left)?, parse(results, right)?])
+            Having::Any(vec![condition(results, left)?, condition(results, right)?])
         }
         Expr::Between { expr: of, negated, low, high } => {
             let low = compared(results, expr, Relation::AtLeast, [of, low])?;
             not(*negated, Having::All(vec![low, compared(results, expr, Relation::AtLeast, [high, of])?]))
+        }
+        Expr::InList { expr: of, list, negated } => {
+            let any = list.iter().map(|one| compared(results, expr, Relation::Equal, [of, one]));
+            not(*negated, Having::Any(any.collect::<Result<_, _>>()?))
         }
         Expr::BinaryOp { left, op, right } => {
             let (left, right): (&Expr, &Expr) = (left, right);
@@ -111,7 +156,7 @@ fn other(expr: &Expr) -> QueryError {
 fn compared(results: &mut Results, whole: &Expr, relation: Relation, of: [&Expr; 2]) -> Result<Having, QueryError> {
     let mut output = |expr: &Expr| match results.output(expr)? {
         Output::Key(_) => Err(QueryError::unsupported(format!(
-            "HAVING {whole}, which asks a column that is grouped by (WHERE asks it of rows),"
+            "HAVING {whole}, which asks a column that is grouped by beside results (join such conditions by AND),"
         ))),
         output => Ok(output),
     };
@@ -129,12 +174,14 @@ fn compared(results: &mut Results, whole: &Expr, relation: Relation, of: [&Expr;
 fn exact(results: &Results, output: &Output) -> bool {
     match output {
         Output::Key(_) => false,
-        Output::Number(_) => true,
+        Output::Number(_) | Output::Null => true,
         Output::Aggregate(number) | Output::Count(number) => {
             let aggregate = &results.aggregates[*number];
             !matches!(&aggregate.of, Made::Sum(factors) if !factors.is_empty())
         }
         Output::Both(_, of) => of.iter().all(|one| exact(results, one)),
+        Output::Where(_, of) => exact(results, of),
+        Output::Call(_, of) => of.iter().all(|one| exact(results, one)),
     }
 }
 

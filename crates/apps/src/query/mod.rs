@@ -4,8 +4,8 @@
 //! the encrypted program over both schemes.
 //! Stays out: keys, devices, conversion of bits to slots (`limbwise::bridge`).
 //!
-//! Read in this order: [`sql`], [`select`] and [`having`] (text to statement), [`table`], [`cells`], [`mod@load`],
-//! [`mod@parquet`] and [`derived`], [`field`](mod@field) and [`question`] (resolved names),
+//! Read in this order: [`sql`], [`mod@constant`], [`operand`], [`mod@formula`], [`products`], [`select`], `functions` and [`having`] (text to
+//! statement), [`table`], [`cells`], [`mod@load`], [`mod@parquet`] and `joins`, [`field`](mod@field) and [`question`] (resolved names),
 //! [`public`] (groups that the server sees), [`set`] and [`condition`] (what a row must satisfy), [`filter`], [`extreme`]
 //! and [`searches`] (MIN and MAX), [`encrypted`], [`precision`], [`answer`], [`client`], [`revealed`], [`options`],
 //! [`tpch`], [`error`].
@@ -14,17 +14,22 @@ pub mod answer;
 pub mod cells;
 pub mod client;
 pub mod condition;
-pub mod derived;
+pub mod constant;
 pub mod encrypted;
 pub mod error;
 pub mod extreme;
 pub mod field;
 pub mod filter;
+pub mod formula;
+mod functions;
 pub mod having;
+mod joins;
 pub mod load;
+pub mod operand;
 pub mod options;
 pub mod parquet;
 pub mod precision;
+pub mod products;
 pub mod public;
 pub mod question;
 mod resolve;

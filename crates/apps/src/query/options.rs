@@ -172,7 +172,7 @@ impl QueryData {
         } else {
             table
         };
-        Ok(table.with_differences(statement)?)
+        Ok(table.with_derived(statement)?)
     }
 }
 
@@ -184,18 +184,21 @@ fn within(part: Part, rows: Option<usize>) -> Part {
 
 /// An SQL query on an encrypted table: filter, groups and sums over a CSV or Parquet file
 ///
-/// SELECT with COUNT(*), COUNT(a), SUM(a * b), AVG(a), MIN(a), MAX(a), SUM(CASE WHEN ... THEN a ELSE 0 END) and arithmetic
-/// of these FROM table [JOIN table ON a = b] [WHERE conditions joined by AND, OR and NOT] [GROUP BY columns] [HAVING
-/// conditions of results] [ORDER BY results] [LIMIT count]. A condition compares a column of integers, decimals, dates or
-/// texts with constants or another column (=, <>, <, <=, >, >=, BETWEEN, IN, LIKE 'prefix%'). Factors of a sum are columns, or a number plus or
-/// minus one. A text is encrypted as its number in a list that both sides know. Quotients, HAVING, order and limit are the
-/// client's, after decryption.
+/// SELECT [DISTINCT] with COUNT(*), COUNT(a), COUNT(DISTINCT a), SUM, AVG, MIN, MAX, STDDEV and VARIANCE, each with FILTER
+/// (WHERE ...), and arithmetic, ROUND, COALESCE, NULLIF and ABS of these FROM table [JOIN table ON a = b] [WHERE conditions
+/// joined by AND, OR and NOT] [GROUP BY columns] [HAVING conditions of results] [ORDER BY results] [LIMIT count OFFSET
+/// count]. A condition compares integers, decimals, dates or texts: columns, constants and arithmetic with them (=, <>, <,
+/// <=, >, >=, BETWEEN, IN, LIKE 'pattern'). A sum is of sums, differences and products of columns, of CASE WHEN ... THEN ...
+/// END, and of quotients by numbers. What the server cannot compute (a comparison of two columns, abs, %, year, month, day)
+/// is computed from each row before encryption. A text is encrypted as its number in a list that both sides know. Quotients,
+/// HAVING, order and limit are the client's, after decryption.
 ///
 /// Examples:
 ///   query --sql "SELECT SUM(price * (1 - rebate)) FROM sales WHERE day >= date '2026-01-01'" --data sales.csv
 ///   query --sql "SELECT COUNT(*) FROM sales WHERE amount < 24" --data sales.parquet --domain amount=0..1000
 ///   query --sql "SELECT COUNT(*) FROM sales WHERE color IN ('red', 'blue')" --data sales.csv --domain "color=red|blue|green"
 ///   query --sql "SELECT color, AVG(price), COUNT(*) FROM sales WHERE price < 50 GROUP BY color" --data sales.csv
+///   query --sql "SELECT year(day), SUM(price) FILTER (WHERE color LIKE '%red%') FROM sales GROUP BY 1" --data sales.csv
 ///   query --sql "SELECT shop, MAX(price) FROM sales WHERE day > '2026-01-01' GROUP BY shop" --data sales.csv --public shop
 ///   query --sql "SELECT SUM(price) FROM sales JOIN shops ON shop = id WHERE city = 'Ulm'" --data sales.csv --with shops=shops.csv
 #[derive(Clone, Debug, Args)]

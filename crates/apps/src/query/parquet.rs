@@ -319,7 +319,7 @@ mod tests {
         with_nulls(&path);
         let ask = |sql: &str| {
             let statement = Statement::parse(sql).unwrap();
-            let table = load(&path, None, &[]).unwrap().with_differences(&statement);
+            let table = load(&path, None, &[]).unwrap().with_derived(&statement);
             table.and_then(|table| Question::new(&statement, &table, &[], &[])).map(drop).map_err(|e| e.to_string())
         };
         assert_eq!(ask("SELECT COUNT(*) FROM q WHERE id < 8"), Ok(()), "other columns do not matter");

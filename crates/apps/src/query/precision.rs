@@ -3,7 +3,6 @@
 use super::{
     encrypted::{Bits, Query},
     question::{Asked, Measure},
-    select::Output,
 };
 use crate::program::{Evaluation, Program as _};
 use limbwise::{
@@ -146,7 +145,7 @@ impl Query {
     pub(super) fn decided_by_noise(&self) -> Option<String> {
         let (question, results) = (self.question(), &self.question().results);
         let decides = |aggregate: usize| {
-            let ordered = results.order.iter().any(|(by, _): &(Output, bool)| by.takes(aggregate));
+            let ordered = results.order.iter().any(|order| order.by.takes(aggregate));
             ordered || results.having.as_ref().is_some_and(|having| having.takes(aggregate))
         };
         let asked = question.groups.iter().flat_map(|group| group.asked.iter().enumerate());

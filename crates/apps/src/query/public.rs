@@ -8,7 +8,6 @@ use super::{
     field::{Field, values},
     question::{MOST_GROUPS, MOST_ROWS, Question},
     resolve::resolved,
-    select::Made,
     sql::Statement,
     table::{Column, Table},
 };
@@ -151,15 +150,11 @@ fn grouped_by(
     let mut keys: Vec<Field> = Vec::new();
     for name in columns {
         let wrong = |problem: &str| QueryError::Public { columns: name.clone(), problem: problem.into() };
-        if !results.keys.iter().any(|key| key.eq_ignore_ascii_case(name)) {
+        if !results.keys.iter().any(|key| key.name.eq_ignore_ascii_case(name)) {
             return Err(wrong("the query does not group by it: only a column of GROUP BY may be public"));
         }
-        let same = |column: &String| column.eq_ignore_ascii_case(name);
-        let taken = results.aggregates.iter().any(|aggregate| match &aggregate.of {
-            Made::Sum(factors) => factors.iter().any(|factor| same(&factor.column)),
-            Made::Least(column) | Made::Most(column) => same(column),
-        });
-        if taken {
+        let mut operands = results.aggregates.iter().flat_map(|aggregate| aggregate.of.operands());
+        if operands.any(|operand| operand.name.eq_ignore_ascii_case(name)) {
             return Err(wrong("the query aggregates it under encryption: leave --public out for it"));
         }
         let field = field(name)?;

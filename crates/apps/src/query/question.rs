@@ -5,13 +5,14 @@
 
 use super::{
     condition::Cond,
-    derived::with_differences,
     error::QueryError,
     extreme::{End, Extreme},
     field::{Domain, Field, MOST_FACTOR, field, plausible, values},
+    operand::with_derived,
+    products::Factor,
     public::Public,
     resolve::resolved,
-    select::{Factor, Made, Results},
+    select::{Made, Results},
     set::Set,
     sql::{Join, Statement},
     table::{Column, Kind, Table},
@@ -104,6 +105,8 @@ pub enum Asked {
     Extreme(usize),
     /// A number of rows that both sides know, because every row is counted.
     Rows(usize),
+    /// How many of these selections have a row, by the number of their list.
+    Different(usize),
 }
 
 /// Rows that agree in the columns that are grouped by.
@@ -113,8 +116,17 @@ pub struct Group {
     pub values: Vec<i64>,
     /// What each aggregate is; none where no row can count.
     pub asked: Vec<Option<Asked>>,
-    /// The selection of its rows; none where that is every row.
-    pub selection: Option<usize>,
+    pub rows: GroupRows,
+}
+
+/// The rows of a group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GroupRows {
+    Every,
+    /// None: the domains exclude them.
+    None,
+    /// Those of a selection.
+    Selection(usize),
 }
 
 /// A query on one table, as both sides know it.
@@ -142,13 +154,15 @@ pub struct Question {
     pub measures: Vec<Measure>,
     /// The least and largest values that are asked for.
     pub extremes: Vec<Extreme>,
+    /// Selections of which those with a row are counted: one for each value of a column.
+    pub different: Vec<Vec<usize>>,
     pub results: Results,
     /// The second table, whose rows were matched before encryption.
     pub join: Option<Join>,
 }
 
 impl Question {
-    /// Resolves a statement's names in a table that has its differences ([`Table::with_differences`]). Undeclared domains
+    /// Resolves a statement's names in a table that has what the statement computes of rows ([`Table::with_derived`]). Undeclared domains
     /// run from a column's minimum to its maximum. The server sees the columns that are named public.
     ///
     /// # Errors
@@ -174,7 +188,7 @@ impl Question {
             }
         }
         countable(&statement.results, table)?;
-        let domains = with_differences(statement, table, domains)?;
+        let domains = with_derived(statement, table, domains)?;
         let look = |name: &str| field(table, name, &domains);
         let (public, rows) = match public {
             [] => (Public::default(), table.rows),
@@ -214,10 +228,7 @@ impl Question {
         let results = &statement.results;
         let mut compared = Vec::new();
         let condition = resolved(&statement.filter, &field, &mut compared)?;
-        if condition == Cond::FALSE {
-            return Err(QueryError::NoRow);
-        }
-        let keys = results.keys.iter().map(|key| field(key)).collect::<Result<Vec<_>, _>>()?;
+        let keys = results.keys.iter().map(|key| field(&key.name)).collect::<Result<Vec<_>, _>>()?;
         let key_columns: Vec<usize> = keys.iter().map(|key| position(&mut compared, key.clone())).collect();
         let aggregates = aggregates(results, &field, &mut compared)?;
         let wanted = Grouping { condition: &condition, compared: &compared, key_columns, aggregates, rows };
@@ -225,11 +236,7 @@ impl Question {
         for (values, within) in public.groups_of(&keys, grouped)? {
             groups.extend(wanted.group(&public, (values, within), &mut laid));
         }
-        let Laid { flags, selections, measures, extremes } = laid;
-        if selections.is_empty() {
-            let known = |group: &Group| group.asked.iter().any(|asked| matches!(asked, Some(Asked::Rows(_))));
-            return Err(if groups.iter().any(known) { QueryError::EveryRow { rows } } else { QueryError::NoRow });
-        }
+        let Laid { flags, selections, measures, extremes, different } = laid;
         // A column whose tests are all certain is not encrypted.
         let mut used: Vec<usize> = flags.iter().chain([&condition]).flat_map(Cond::columns).collect();
         used.sort_unstable();
@@ -252,6 +259,7 @@ impl Question {
             groups,
             measures,
             extremes,
+            different,
             results,
             join,
         };
@@ -310,8 +318,13 @@ impl Question {
 
     /// Fails for parts of so many rows of a table where rows that fill the last part would be taken.
     pub fn divides(&self, rows: usize, part: usize) -> Result<(), QueryError> {
-        if rows.is_multiple_of(part) || self.flagged().len() == self.selections.len() {
+        let flagged = !self.selections.is_empty() && self.flagged().len() == self.selections.len();
+        let equal = !self.selections.is_empty() && rows.is_multiple_of(part);
+        if rows == part || equal || flagged {
             return Ok(());
+        }
+        if self.selections.is_empty() {
+            return Err(QueryError::unsupported("an answer that both sides know without a key, in parts"));
         }
         let what = format!(
             "a sum over every row, in parts of {part} of {rows} rows (take parts of equal size, or add a condition that \
@@ -414,6 +427,7 @@ struct Laid {
     selections: Vec<Selection>,
     measures: Vec<Measure>,
     extremes: Vec<Extreme>,
+    different: Vec<Vec<usize>>,
 }
 
 impl Laid {
@@ -462,12 +476,15 @@ impl Grouping<'_> {
         let tests = values_of().filter(|&(column, _)| !sees(column));
         let tests = tests.map(|(column, value)| Cond::test(column, Set::range(value, value), &compared[column]));
         let rows = Cond::all(std::iter::once(seen(self.condition.clone())).chain(tests).collect(), compared);
-        if rows == Cond::FALSE {
+        // Without groups there is one answer, of no row too.
+        if rows == Cond::FALSE && !values.is_empty() {
             return None;
         }
         // Whether a group has a row decides what is NULL.
-        let all = rows == Cond::TRUE;
-        let selection = if all { None } else { laid.selection((rows.clone(), within.clone())) };
+        let taken = match rows == Cond::TRUE {
+            true => GroupRows::Every,
+            false => laid.selection((rows.clone(), within.clone())).map_or(GroupRows::None, GroupRows::Selection),
+        };
         let asked = self.aggregates.iter().map(|wanted| match wanted {
             Wanted::Sum(when, terms) => {
                 let of = std::iter::once(rows.clone()).chain(when.clone().map(seen)).collect();
@@ -477,14 +494,25 @@ impl Grouping<'_> {
                 }
                 laid.measure((of, within.clone()), terms.clone()).map(Asked::Sum)
             }
-            Wanted::Extreme(end, field) => {
-                let selection = laid.selection((rows.clone(), within.clone()))?;
+            Wanted::Different(when, column, values) => {
+                let of = |value: i64| {
+                    let test = Cond::test(*column, Set::range(value, value), &compared[*column]);
+                    let of = [rows.clone(), test].into_iter().chain(when.clone().map(seen)).collect();
+                    Cond::all(of, compared)
+                };
+                let selections = values.clone().filter_map(|value| laid.selection((of(value), within.clone())));
+                let selections = selections.collect();
+                Some(Asked::Different(position(&mut laid.different, selections)))
+            }
+            Wanted::Extreme(when, end, field) => {
+                let of = std::iter::once(rows.clone()).chain(when.clone().map(seen)).collect();
+                let selection = laid.selection((Cond::all(of, compared), within.clone()))?;
                 let extreme = Extreme { selection, end: *end, field: field.clone() };
                 Some(Asked::Extreme(position(&mut laid.extremes, extreme)))
             }
         });
         let asked = asked.collect();
-        Some(Group { values, asked, selection })
+        Some(Group { values, asked, rows: taken })
     }
 }
 
@@ -500,7 +528,10 @@ pub(super) fn position<T: PartialEq>(list: &mut Vec<T>, value: T) -> usize {
 enum Wanted {
     /// The sum of a product over the rows that satisfy a condition beside WHERE.
     Sum(Option<Cond>, Vec<Term>),
-    Extreme(End, Field),
+    /// An end of a field's values among the rows that satisfy a condition beside WHERE.
+    Extreme(Option<Cond>, End, Field),
+    /// The number of different values of a compared column, of these that there may be, among such rows.
+    Different(Option<Cond>, usize, std::ops::RangeInclusive<i64>),
 }
 
 /// What each aggregate asks.
@@ -511,24 +542,31 @@ fn aggregates(
 ) -> Result<Vec<Wanted>, QueryError> {
     let mut found = Vec::new();
     for (number, aggregate) in results.aggregates.iter().enumerate() {
+        let when = aggregate.when.as_ref().map(|when| resolved(when, field, compared)).transpose()?;
         let extreme = |end, column: &str| {
             let field = field(column)?;
             if !matches!(field.kind, Kind::Number(_)) && results.computes_with(number) {
                 let what = format!("arithmetic with MIN or MAX of the {} of {column} (it stands alone)", field.kind);
                 return Err(QueryError::unsupported(what));
             }
-            Ok(Wanted::Extreme(end, field))
+            Ok(Wanted::Extreme(when.clone(), end, field))
         };
         found.push(match &aggregate.of {
             Made::Sum(factors) if factors.len() > MOST_FACTORS => {
                 return Err(QueryError::unsupported(format!("a product of {} factors", factors.len())));
             }
             Made::Sum(factors) => {
-                let when = aggregate.when.as_ref().map(|when| resolved(when, field, compared)).transpose()?;
-                Wanted::Sum(when, factors.iter().map(|f| term(f, field(&f.column)?)).collect::<Result<_, _>>()?)
+                let terms = factors.iter().map(|f| term(f, field(&f.operand.name)?)).collect::<Result<_, _>>()?;
+                Wanted::Sum(when, terms)
             }
-            Made::Least(column) => extreme(End::Least, column)?,
-            Made::Most(column) => extreme(End::Largest, column)?,
+            Made::Least(of) => extreme(End::Least, &of.name)?,
+            Made::Most(of) => extreme(End::Largest, &of.name)?,
+            Made::Different(of) => {
+                let field = field(&of.name)?;
+                grouped(std::slice::from_ref(&field))?; // not more values than groups
+                let values = field.low..=field.high;
+                Wanted::Different(when, position(compared, field), values)
+            }
         });
     }
     Ok(found)

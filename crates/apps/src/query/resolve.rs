@@ -2,11 +2,12 @@
 
 use super::{
     condition::Cond,
+    constant::Constant,
     error::QueryError,
     field::Field,
+    formula::{Comparison, Condition, Formula, Test},
     question::position,
     set::Set,
-    sql::{Comparison, Condition, Constant, Formula, Test},
     table::{Decimal, Kind, read_date},
 };
 
@@ -18,7 +19,7 @@ pub(super) fn resolved(
 ) -> Result<Cond, QueryError> {
     Ok(match formula {
         Formula::Is(condition) => {
-            let column = position(fields, field(&condition.name())?);
+            let column = position(fields, field(&condition.operand.name)?);
             Cond::test(column, passing(condition, &fields[column])?, &fields[column])
         }
         Formula::Not(inner) => resolved(inner, field, fields)?.not(fields),
@@ -54,8 +55,14 @@ fn passing(condition: &Condition, field: &Field) -> Result<Set, QueryError> {
             let found = constants.iter().map(one).collect::<Result<Vec<_>, QueryError>>()?;
             Set::of(found.into_iter().flatten().collect())
         }
-        Test::Prefix(_) if field.kind != Kind::Text => {
+        Test::Known => all(i64::MIN, i64::MAX),
+        Test::Prefix(_) | Test::Like(_) if field.kind != Kind::Text => {
             return Err(mismatch(condition, field, "a text", wanted(field.kind)));
+        }
+        Test::Like(pattern) => {
+            let matching = field.categories.iter().enumerate().filter(|(_, text)| pattern.matches(text));
+            let ranges = matching.filter_map(|(at, _)| i64::try_from(at).ok()).map(|at| (at, at));
+            Set::of(ranges.collect())
         }
         Test::Prefix(text) => {
             let first = field.categories.partition_point(|known| known < text);

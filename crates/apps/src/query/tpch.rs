@@ -195,13 +195,14 @@ mod tests {
                         Table { name: None, ..lines.joined(&read(other), statement.join.as_ref().unwrap()).unwrap() }
                     }
                 };
-                let table = table.with_differences(&statement).unwrap();
+                let table = table.with_derived(&statement).unwrap();
                 let domains = if statement.join.is_some() { Vec::new() } else { domains() };
                 let question = Question::new(&statement, &table, &domains, &[]).unwrap();
                 let answer = question.answer(&question.exact(&table).unwrap());
                 let shown = |value: &Value<Exact>| question.shown(value, ToString::to_string);
                 let wanted = value(&mut all, "answer").unwrap();
-                let wanted: Vec<Vec<&str>> = wanted.split("; ").map(|row| row.split(", ").collect()).collect();
+                let wanted: Vec<Vec<&str>> =
+                    wanted.split("; ").filter(|row| !row.is_empty()).map(|row| row.split(", ").collect()).collect();
                 assert_eq!(answer.len(), wanted.len(), "{sql}");
                 for (row, wanted) in answer.iter().zip(wanted) {
                     let got: Vec<String> = row.values.iter().map(shown).collect();
@@ -218,6 +219,6 @@ mod tests {
                 asked += 1;
             }
         }
-        assert!(asked >= 17, "{asked} queries");
+        assert!(asked >= 47, "{asked} queries");
     }
 }

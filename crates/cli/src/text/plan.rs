@@ -254,7 +254,7 @@ fn bridged(lines: &mut Lines, section: &BridgedPlan, details: &Details) {
     let each = filter["bootstrappings_per_row"].as_u64().unwrap_or(0);
     let count = units::count(section.bootstrappings);
     match (section.bootstrappings, each) {
-        (0, _) => lines.add("bootstraps", "none: every row is taken, so that nothing is compared"),
+        (0, _) => lines.add("bootstraps", "none: nothing is compared"),
         (_, 0) => lines.add("bootstraps", count),
         _ => lines.add("bootstraps", format!("{count}, {each} a row: {}", columns(&filter))),
     }
@@ -283,6 +283,13 @@ fn bridged(lines: &mut Lines, section: &BridgedPlan, details: &Details) {
     }
     let [off, part] = [number("sum_error"), number("sum_relative_error")];
     let values = "rows x bit error x largest value, and arithmetic";
+    let revealed = detail("revealed");
+    if revealed["sums"] == 0 {
+        if revealed["ends"] == 0 {
+            lines.add("answer", "known to both sides without a key: the domains decide it");
+        }
+        return;
+    }
     lines.add("sum", format!("off by {off:.1e} at most, {part:.1e} of the largest it can be: {values}"));
     match precision["sums_exact"].as_bool() {
         Some(true) => lines.add("", "each sum is rounded to its last digit"),

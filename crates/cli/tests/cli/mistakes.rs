@@ -84,7 +84,6 @@ fn each_mistake_has_a_text_that_teaches() {
         ),
         ("query-column", &["run", "query", "--data", "text.csv", "--sql", "SELECT SUM(pay) FROM t WHERE age < 40"]),
         ("query-text", &["run", "query", "--data", "text.csv", "--sql", "SELECT COUNT(*) FROM t WHERE weight < 80"]),
-        ("query-empty", &["plan", "query", "--data", "text.csv", "--sql", "SELECT COUNT(*) FROM t WHERE age < 30"]),
         (
             "query-width",
             &[

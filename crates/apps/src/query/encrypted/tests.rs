@@ -65,8 +65,8 @@ fn asked_in(sql: &str, public: &[&str], domains: &[&str]) -> (Query, QueryClient
         column("stock", &["5", "1", "14", "7", "0", "15", "9", "2"]),
         column("shop", &["ulm", "bonn", "ulm", "ulm", "bonn", "bonn", "bonn", "ulm"]),
     ];
-    let table = Table { name: Some("goods".into()), columns, rows: 8 };
     let statement = Statement::parse(sql).unwrap();
+    let table = Table { name: Some("goods".into()), columns, rows: 8 }.with_derived(&statement).unwrap();
     let domains: Vec<Domain> = domains.iter().map(|domain| domain.parse().unwrap()).collect();
     let public: Vec<String> = public.iter().map(|&name| name.to_owned()).collect();
     let question = Question::new(&statement, &table, &domains, &public).unwrap();
@@ -303,6 +303,17 @@ fn every_row_is_summed_and_searched() {
             "SELECT SUM(price), SUM(CASE WHEN stock > 6 THEN price ELSE 0 END), SUM(price * stock) FROM goods",
             &[],
             "[[\"281\", \"53\", \"827\"]]",
+        ),
+        (
+            "SELECT COUNT(DISTINCT stock % 3) FILTER (WHERE price < 20), MAX(price) FILTER (WHERE stock > 8), \
+             MIN(CASE WHEN shop LIKE '%o%' THEN stock END), SUM(stock) FILTER (WHERE stock + price < 10) FROM goods",
+            &[],
+            "[[\"3\", \"31\", \"0\", \"NULL\"]]",
+        ),
+        (
+            "SELECT COUNT(*), SUM(price), MIN(stock) FROM goods WHERE shop = 'kiel'",
+            &[],
+            "[[\"0\", \"NULL\", \"NULL\"]]",
         ),
     ] {
         let (program, client) = asked(sql, public);

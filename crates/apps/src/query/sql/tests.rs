@@ -1,7 +1,17 @@
 //! Tests of the front end.
 
-use super::super::select::{Aggregate, Arithmetic, Factor, Item, Made, Output};
+use super::super::{
+    constant::Constant,
+    formula::{Comparison, Pattern, Test},
+    products::Factor,
+    select::{Aggregate, Arithmetic, Item, Made, Order, Output},
+    table::{Decimal, read_date},
+};
 use super::*;
+
+fn column(name: &str) -> Operand {
+    Operand { name: name.into(), value: None }
+}
 
 fn date(text: &str) -> Constant {
     Constant::Date(read_date(text).unwrap())
@@ -10,7 +20,7 @@ fn date(text: &str) -> Constant {
 /// The tests of a formula, in their order.
 fn tests(formula: &Formula) -> Vec<(&str, &Test)> {
     match formula {
-        Formula::Is(condition) => vec![(&condition.column, &condition.test)],
+        Formula::Is(condition) => vec![(&condition.operand.name, &condition.test)],
         Formula::Not(inner) => tests(inner),
         Formula::All(of) | Formula::Any(of) => of.iter().flat_map(tests).collect(),
     }
@@ -31,9 +41,9 @@ fn the_text_of_the_specification_is_read() {
         ("l_discount", Comparison::AtMost, number(7, 2)),
         ("l_quantity", Comparison::Below, number(24, 0)),
     ];
-    let wanted = wanted.map(|(column, comparison, constant)| (column, Test::Compare(comparison, constant)));
-    assert_eq!(found, wanted.iter().map(|(column, test)| (*column, test)).collect::<Vec<_>>());
-    let factor = |name: &str| Factor { column: name.into(), constant: None, negated: false };
+    let wanted = wanted.map(|(name, comparison, constant)| (name, Test::Compare(comparison, constant)));
+    assert_eq!(found, wanted.iter().map(|(name, test)| (*name, test)).collect::<Vec<_>>());
+    let factor = |name: &str| Factor { operand: column(name), constant: None, negated: false };
     let sum = Made::Sum(vec![factor("l_extendedprice"), factor("l_discount")]);
     assert_eq!(statement.results.aggregates, [Aggregate { of: sum, when: None }]);
     assert!(statement.results.single() && statement.results.items[0].name == "revenue");
@@ -88,38 +98,45 @@ fn what_is_beyond_the_front_is_named() {
         ("SELECT COUNT(*) FROM t WHERE a = 1; SELECT COUNT(*) FROM t WHERE a = 1", "a text of 2 statements"),
         ("SELECT a FROM t WHERE a = 1", "the result a"),
         ("SELECT MEDIAN(a) FROM t WHERE a = 1", "the result MEDIAN(a)"),
-        ("SELECT AVG(CASE WHEN a < 3 THEN a ELSE 0 END) FROM t", "the result AVG(CASE"),
-        ("SELECT SUM(CASE WHEN a < 3 THEN a END) FROM t", "THEN a product ELSE 0 END"),
-        ("SELECT SUM(CASE WHEN a < 3 THEN a ELSE 1 END) FROM t", "THEN a product ELSE 0 END"),
-        ("SELECT MIN(a + 1) FROM t", "MIN and MAX are of a column"),
+        ("SELECT MIN(CASE WHEN a < 3 THEN a ELSE 1 END) FROM t", "MIN and MAX are of a column"),
+        ("SELECT SUM(SUM(a)) FROM t", "the factor SUM(a)"),
+        ("SELECT SUM(POWER(a, 9)) FROM t", "an exponent is 1, 2, 3 or 4"),
+        ("SELECT SUM(POWER(a + b + c + d + e + f, 3)) FROM t", "a sum of more than 32 products"),
+        ("SELECT SUM(a) FROM t TABLESAMPLE (10 PERCENT) JOIN u ON k = i", "what stands at"),
+        ("SELECT SUM(a) FROM t WITH (NOLOCK) WHERE a = 1", "what stands at"),
+        ("SELECT SUM(a) FROM t JOIN u USING (k, l)", "a join of more than two tables"),
+        ("SELECT DISTINCT b FROM t GROUP BY b", "SELECT DISTINCT with GROUP BY"),
+        ("SELECT DISTINCT COUNT(*) FROM t", "SELECT DISTINCT of COUNT(*)"),
+        ("SELECT CAST(SUM(a) AS INTEGER) FROM t", "the result CAST(SUM(a) AS INTEGER)"),
+        ("SELECT SUM(a) FROM t WHERE 1 = 'x'", "which compares constants of two kinds"),
+        ("SELECT SUM(a) FROM t WHERE a % 0 = 1", "a % 0 in a % 0 = 1"),
         ("SELECT b, COUNT(*) FROM t WHERE a = 1", "neither grouped by nor in an aggregate"),
         ("SELECT b + COUNT(*) FROM t GROUP BY b", "a column that is grouped by stands alone"),
-        ("SELECT b FROM t GROUP BY b", "a query without an aggregate"),
-        ("SELECT COUNT(*) FROM t GROUP BY a + 1", "GROUP BY a + 1, which is no column"),
+        ("SELECT 1 FROM t", "a query without an aggregate"),
+        ("SELECT COUNT(*) FROM t GROUP BY SUBSTRING(a, 1)", "GROUP BY SUBSTRING(a, 1), which is no column"),
+        ("SELECT a, COUNT(*) FROM t GROUP BY 3", "GROUP BY 3, which is no column"),
         ("SELECT COUNT(*) FROM t GROUP BY ALL", "GROUP BY ALL"),
         ("SELECT COUNT(*) FROM t GROUP BY ROLLUP (a)", "GROUP BY ROLLUP"),
-        ("SELECT b, COUNT(*) FROM t GROUP BY b HAVING b > 3", "a column that is grouped by (WHERE asks it of rows)"),
+        ("SELECT b, COUNT(*) FROM t GROUP BY b HAVING b > 3 OR COUNT(*) > 2", "grouped by beside results (join such"),
         ("SELECT b, COUNT(*) FROM t GROUP BY b ORDER BY c", "ORDER BY c, which is no result"),
         ("SELECT b, COUNT(*) FROM t GROUP BY b ORDER BY 3", "ORDER BY 3, which is no result"),
         ("SELECT b, COUNT(*) FROM t GROUP BY b LIMIT 0", "LIMIT 0"),
-        ("SELECT b, COUNT(*) FROM t GROUP BY b LIMIT 2 OFFSET 1", "LIMIT 2 OFFSET 1"),
+        ("SELECT b, COUNT(*) FROM t GROUP BY b LIMIT 1, 2", "LIMIT 1, 2"),
+        ("SELECT b, COUNT(*) FROM t GROUP BY b FETCH FIRST 2 ROWS WITH TIES", "WITH TIES"),
         ("SELECT SUM(DISTINCT a) FROM t WHERE a = 1", "the result SUM(DISTINCT a)"),
         ("SELECT SUM(a) OVER () FROM t WHERE a = 1", "the result SUM(a) OVER ()"),
         (
             "SELECT SUM(a / b) FROM t WHERE a = 1",
             "the factor a / b (rows are multiplied and added; sums may be divided",
         ),
-        ("SELECT SUM((a + b) * c) FROM t WHERE a = 1", "a sum of products is SUM(a * c) + SUM(b * c)"),
         ("SELECT COUNT(*) FROM t, u WHERE a = 1", "a join of more than two tables"),
         ("SELECT COUNT(*) FROM t WHERE a LIKE b", "the pattern of a LIKE b"),
-        ("SELECT COUNT(*) FROM t WHERE a LIKE '%x'", "the pattern of a LIKE"),
-        ("SELECT COUNT(*) FROM t WHERE a LIKE 'x_%'", "the pattern of a LIKE"),
-        ("SELECT COUNT(*) FROM t WHERE a ILIKE 'x%'", "the condition a ILIKE"),
+        ("SELECT COUNT(*) FROM t WHERE a LIKE 'x!%' ESCAPE '!'", "the condition a LIKE"),
+        ("SELECT COUNT(*) FROM t WHERE a LIKE 'x\\%'", "without \\"),
         ("SELECT COUNT(*) FROM t WHERE a IN (SELECT b FROM u)", "the condition a IN"),
-        ("SELECT COUNT(*) FROM t WHERE a IN (1, b)", "b in a IN (1, b), which is no constant"),
-        ("SELECT COUNT(*) FROM t WHERE a IS NULL", "the condition a IS NULL"),
+        ("SELECT COUNT(*) FROM t WHERE (a, b) = (1, 2)", "(a, b) in (a, b) = (1, 2), which is no column"),
         ("SELECT COUNT(*) FROM t WHERE a XOR b", "XOR in a XOR b"),
-        ("SELECT COUNT(*) FROM t WHERE a + 1 < 3", "a column is compared with a constant"),
+        ("SELECT COUNT(*) FROM t WHERE a || 'x' = 'yx'", "a || 'x' in a || 'x' = 'yx', which is no column"),
     ];
     for (text, wanted) in refused {
         let error = Statement::parse(text).unwrap_err().to_string();
@@ -155,7 +172,8 @@ fn results_are_arithmetic_with_aggregates() {
          l_returnflag, l_linestatus",
     );
     assert_eq!((found.items.len(), found.aggregates.len(), found.keys.len()), (10, 6, 2));
-    let order = [(Output::Key(0), false), (Output::Key(1), false)];
+    let by = |by, down| Order { by, down, nulls_first: false };
+    let order = [by(Output::Key(0), false), by(Output::Key(1), false)];
     assert_eq!((&found.order[..], found.limit, found.single()), (&order[..], None, false));
     assert_eq!(
         found.items[6].output,
@@ -177,17 +195,17 @@ fn results_are_arithmetic_with_aggregates() {
         "SELECT SUM(2 * a - b * c), SUM(CASE WHEN b = 1 OR b = 3 THEN 1 ELSE 0 END) AS n, MIN(a), MAX(c) FROM t \
          WHERE d = 1 GROUP BY e ORDER BY n DESC, MIN(a) LIMIT 3",
     );
-    let factor = |name: &str| Factor { column: name.into(), constant: None, negated: false };
+    let factor = |name: &str| Factor { operand: column(name), constant: None, negated: false };
     let made: Vec<&Made> = found.aggregates.iter().map(|aggregate| &aggregate.of).collect();
     let wanted = [
         Made::Sum(vec![factor("a")]),
         Made::Sum(vec![factor("b"), factor("c")]),
         Made::Sum(vec![]),
-        Made::Least("a".into()),
-        Made::Most("c".into()),
+        Made::Least(column("a")),
+        Made::Most(column("c")),
     ];
     assert_eq!(made, wanted.iter().collect::<Vec<_>>());
-    let order = [(Output::Aggregate(2), true), (Output::Aggregate(3), false)];
+    let order = [by(Output::Aggregate(2), true), by(Output::Aggregate(3), false)];
     assert_eq!((&found.order[..], found.limit), (&order[..], Some(3)));
 }
 
@@ -203,7 +221,7 @@ fn tables_are_joined_and_columns_compared() {
     let comma = joined("SELECT COUNT(*) FROM t, u WHERE a = 1 AND (u.i = t.k AND b = 2)");
     assert_eq!(comma, ("t".into(), join(["i", "k"]), 2));
     let statement = Statement::parse("SELECT COUNT(*) FROM t WHERE a < b AND c <> d AND NOT a >= b").unwrap();
-    let names: Vec<String> = statement.conditions().iter().map(|condition| condition.name()).collect();
+    let names: Vec<&str> = statement.conditions().iter().map(|condition| &condition.operand.name[..]).collect();
     assert_eq!(names, ["a - b", "c - d", "a - b"]);
 }
 
@@ -233,4 +251,112 @@ fn tables_are_those_that_from_names() {
     assert_eq!(keys("a > 3 AND k = j").as_deref(), Ok("k = j"));
     assert!(keys("a = b AND k = j").unwrap_err().contains("write JOIN ... ON a.key = b.key"));
     assert!(keys("l.a = l.b").unwrap_err().contains("a join of more than two tables, or one that is not ON"));
+}
+
+/// What is added to a column goes to the constant: the column is encrypted once.
+#[test]
+fn conditions_ask_columns_where_they_can() {
+    let asked = |condition: &str| {
+        let statement = Statement::parse(&format!("SELECT COUNT(*) FROM t WHERE {condition}")).unwrap();
+        let show = |(name, test): (&str, &Test)| match test {
+            Test::Compare(comparison, constant) => format!("{name} {comparison:?} {}", shown(constant)),
+            Test::Among(constants) => format!("{name} = {}", constants.iter().map(shown).collect::<Vec<_>>().join("|")),
+            other => format!("{name} {other:?}"),
+        };
+        tests(&statement.filter).into_iter().map(show).collect::<Vec<_>>().join(", ")
+    };
+    fn shown(constant: &Constant) -> String {
+        match constant {
+            Constant::Number(number) => number.to_string(),
+            Constant::Date(day) => super::super::table::Kind::Date.show(*day),
+            Constant::Text(text) => text.clone(),
+        }
+    }
+    for (condition, wanted) in [
+        ("a + 3 > 5", "a Above 2"),
+        ("10 - a < 5", "a Above 5"),
+        ("-2 * a <= 5", "a AtLeast -2.5"),
+        ("3 * a = 1", "3 * a = 1"),
+        ("a > b + 3", "a - b Above 3"),
+        ("a - 2 > b", "a - b Above 2"),
+        ("b - a > 0.5", "b - a Above 0.5"),
+        ("a * b + 1 < 7", "a * b Below 6"),
+        ("d + interval '3' day < date '2026-03-02'", "d Below 2026-02-27"),
+        ("d + interval '1' month < date '2026-03-02'", "d + 1 months Below 2026-03-02"),
+        ("d + 30 <= f", "d - f AtMost -30"),
+        ("d - date '2026-01-01' > 30", "d Above 2026-01-31"),
+        ("year(d) = 2025", "d AtLeast 2025-01-01, d AtMost 2025-12-31"),
+        ("EXTRACT(year FROM d) > 2025", "d Above 2025-12-31"),
+        ("month(d) = 2", "month(d) = 2"),
+        ("a BETWEEN b AND 7", "a - b AtLeast 0, a AtMost 7"),
+        ("a IN (1, b)", "a = 1, a - b = 0"),
+        ("a IN (1e2, 2)", "a = 100|2"),
+        ("d >= CAST('2026-01-01' AS DATE) AND d < '2026-02-01'::date", "d AtLeast 2026-01-01, d Below 2026-02-01"),
+        ("d < date '2026-01-31' + interval '1 month'", "d Below 2026-02-28"),
+        ("abs(a - b) > 3", "abs(a - b) Above 3"),
+        ("a % 7 = 0 OR mod(a, 2) = 1", "a % 7 = 0, a % 2 = 1"),
+        ("a IS NOT NULL AND 2 > 1", "a Known"),
+        ("a > 100 * 0.06 / 4", "a Above 1.5"),
+    ] {
+        assert_eq!(asked(condition), wanted, "{condition}");
+    }
+}
+
+#[test]
+fn patterns_match_as_they_read() {
+    for (pattern, text, wanted) in [
+        ("%r%", "dark red", true),
+        ("_ed", "red", true),
+        ("_ed", "dred", false),
+        ("d%d", "dark red", true),
+        ("d%k", "dark red", false),
+        ("%", "", true),
+        ("_", "", false),
+        ("_l", "Öl", true),
+        ("a%b%c", "a-b-b-c", true),
+        ("a%bc", "abcbc", true),
+    ] {
+        assert_eq!(Pattern { text: pattern.into(), any_case: false }.matches(text), wanted, "{pattern} {text}");
+    }
+    assert!(Pattern { text: "%RED".into(), any_case: true }.matches("dark red"));
+    assert!(!Pattern { text: "%RED".into(), any_case: false }.matches("dark red"));
+    let text = format!("SELECT COUNT(*) FROM t WHERE a LIKE '%{}'", "x".repeat(300));
+    assert!(Statement::parse(&text).unwrap_err().to_string().contains("at most 256 bytes"));
+}
+
+/// Sums of products, each for the rows that CASE and FILTER choose.
+#[test]
+fn expressions_become_sums_of_products() {
+    let results = |text: &str| Statement::parse(&format!("SELECT {text} FROM t")).unwrap().results;
+    let names = |results: &Results| {
+        let name = |aggregate: &Aggregate| {
+            let made: Vec<&str> = aggregate.of.operands().iter().map(|operand| &operand.name[..]).collect();
+            let when = aggregate.when.as_ref().map_or(0, |when| tests(when).len());
+            format!("{}/{when}", made.join(" * "))
+        };
+        results.aggregates.iter().map(name).collect::<Vec<_>>().join(", ")
+    };
+    for (text, wanted) in [
+        ("SUM((a + b) * (c - 2))", "a * c/0, b * c/0"),
+        ("SUM(d - f)", "d - f/0"),
+        ("SUM(-a * abs(b))", "a * abs(b)/0"),
+        ("SUM(CASE WHEN a > 1 THEN b WHEN a > 0 THEN c ELSE 0 END)", "b/1, c/2"),
+        ("SUM(CASE WHEN a > 1 THEN b END)", "b/2, /1"),
+        ("SUM(b) FILTER (WHERE a > 1)", "b/1, /1"),
+        ("COUNT(CASE WHEN a > 1 THEN b END)", "/1"),
+        ("AVG(CASE a WHEN 1 THEN 5 ELSE b END)", "/1, b/1, /0"),
+        ("SUM(POWER(a, 3))", "a * a * a/0"),
+        ("COUNT(DISTINCT a), MAX(a) FILTER (WHERE b = 1)", "a/0, a/1, /1"),
+        ("STDDEV(a)", "a * a/0, a/0, /0"),
+    ] {
+        assert_eq!(names(&results(text)), wanted, "{text}");
+    }
+    let keys = |text: &str| {
+        let keys = Statement::parse(text).unwrap().results.keys;
+        keys.into_iter().map(|key| key.name).collect::<Vec<_>>().join(", ")
+    };
+    assert_eq!(keys("SELECT a AS x, year(d), COUNT(*) FROM t GROUP BY x, 2"), "a, year(d)");
+    assert_eq!(keys("SELECT DISTINCT a, b FROM t"), "a, b");
+    let moved = Statement::parse("SELECT a, COUNT(*) FROM t GROUP BY a HAVING a > 3 AND COUNT(*) > 2").unwrap();
+    assert_eq!((moved.conditions().len(), moved.results.having.is_some()), (1, true));
 }

@@ -1,13 +1,12 @@
-//! Tables made of tables, in the clear, by the owner of the data before encryption: joins, and differences of columns.
+//! Joins: tables made of two, in the clear, by the owner of the data before encryption.
 //!
 //! The server learns neither keys nor which rows were matched, only how many rows there are in the end.
 
 use super::{
     cells::Flaw,
     error::QueryError,
-    field::{Domain, Values, field},
     question::MOST_ROWS,
-    sql::{Join, Statement},
+    sql::Join,
     table::{Column, Kind, Table},
 };
 use std::collections::HashMap;
@@ -78,68 +77,11 @@ impl Table {
         let columns = own.chain(added.into_iter().map(|column| taken(column, |pair| pair.1))).collect();
         Ok(Self { name: self.name.clone(), columns, rows: pairs.len() })
     }
-
-    /// The table with a column for each pair of columns that a statement compares: their difference.
-    ///
-    /// # Errors
-    /// Columns that are not there, or whose values cannot be subtracted; a column that has the difference's name.
-    pub fn with_differences(mut self, statement: &Statement) -> Result<Self, QueryError> {
-        let mut made: Vec<String> = Vec::new();
-        for condition in statement.conditions() {
-            let (Some(minus), name) = (&condition.minus, condition.name()) else { continue };
-            if made.contains(&name) {
-                continue;
-            }
-            if self.columns.iter().any(|column| column.name.eq_ignore_ascii_case(&name)) {
-                return Err(QueryError::Join { problem: format!("the data have a column {name:?}: rename it") });
-            }
-            let (a, b) = (self.usable(&condition.column)?, self.usable(minus)?);
-            if !alike(a, b) || a.cells.0 == Kind::Text {
-                let (a, b) = (a.cells.0, b.cells.0);
-                let what = format!("{}, which compares {a} with {b} (numbers or dates are compared),", condition.text);
-                return Err(QueryError::unsupported(what));
-            }
-            let fine = digits(a).max(digits(b));
-            let kind = Kind::Number(fine);
-            let finer = |column: &Column| 10i64.pow(fine - digits(column));
-            let (up, down) = (finer(a), finer(b));
-            let difference = |(a, b): (&i64, &i64)| a.checked_mul(up)?.checked_sub(b.checked_mul(down)?);
-            let values = a.cells.1.iter().zip(&b.cells.1).map(difference).collect::<Option<Vec<i64>>>();
-            let values =
-                values.ok_or_else(|| QueryError::unsupported(format!("a difference as large as in {name}")))?;
-            self.columns.push(Column::new(&name, kind, values));
-            made.push(name);
-        }
-        Ok(self)
-    }
-}
-
-/// The domains of differences of columns whose domains are declared: data tell nothing of them then.
-pub(super) fn with_differences(
-    statement: &Statement,
-    table: &Table,
-    domains: &[Domain],
-) -> Result<Vec<Domain>, QueryError> {
-    let mut all = domains.to_vec();
-    let declared = |name: &str| domains.iter().any(|domain| domain.column.eq_ignore_ascii_case(name));
-    for condition in statement.conditions() {
-        let (Some(minus), name) = (&condition.minus, condition.name()) else { continue };
-        if declared(&condition.column) && declared(minus) && !declared(&name) {
-            let (a, b) = (field(table, &condition.column, domains)?, field(table, minus, domains)?);
-            let kind = table.column(&name)?.cells.0;
-            let digits = |kind| if let Kind::Number(digits) = kind { digits } else { 0 };
-            let fine = |value: i64, own| value.saturating_mul(10i64.pow(digits(kind) - digits(own)));
-            let ends = [(a.low, b.high), (a.high, b.low)];
-            let ends = ends.map(|(x, y)| kind.show(fine(x, a.kind).saturating_sub(fine(y, b.kind))));
-            all.push(Domain { column: name, values: Values::Ends(ends) });
-        }
-    }
-    Ok(all)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{super::sql::Statement, *};
 
     fn tables() -> [Table; 2] {
         let column = |name: &str, cells: &[&str]| Column::of_cells(name, cells);
@@ -181,21 +123,5 @@ mod tests {
         }
         let error = lines.joined(&lines, &on("order", "order")).unwrap_err().to_string();
         assert!(error.contains("both tables have a column price"), "{error}");
-    }
-
-    #[test]
-    fn columns_are_compared_by_their_difference() {
-        let [lines, _] = tables();
-        let statement = parsed("SELECT COUNT(*) FROM l WHERE due < paid AND price <> order");
-        let made = lines.clone().with_differences(&statement).unwrap();
-        assert_eq!(made.column("due - paid").unwrap().cells, (Kind::Number(0), vec![-1, 1, 0, 59]));
-        assert_eq!(made.column("price - order").unwrap().cells, (Kind::Number(1), vec![-55, -70, -40, -40]));
-        let domains: Vec<Domain> =
-            ["paid=2026-01-01..2026-12-31", "due=2026-01-01..2026-12-31"].map(|d| d.parse().unwrap()).into();
-        let all = with_differences(&statement, &made, &domains).unwrap();
-        assert_eq!(all[2].values, Values::Ends(["-364".into(), "364".into()]));
-        let mistaken = parsed("SELECT COUNT(*) FROM l WHERE due < price");
-        let error = lines.with_differences(&mistaken).unwrap_err().to_string();
-        assert!(error.contains("compares dates with decimals"), "{error}");
     }
 }
