@@ -22,6 +22,7 @@ pub mod field;
 pub mod filter;
 pub mod formula;
 mod functions;
+mod grouping;
 pub mod having;
 mod joins;
 pub mod load;

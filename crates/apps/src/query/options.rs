@@ -184,7 +184,7 @@ fn within(part: Part, rows: Option<usize>) -> Part {
 
 /// An SQL query on an encrypted table: filter, groups and sums over a CSV or Parquet file
 ///
-/// SELECT [DISTINCT] with COUNT(*), COUNT(a), COUNT(DISTINCT a), SUM, AVG, MIN, MAX, STDDEV and VARIANCE, each with FILTER
+/// SELECT (also DISTINCT) with COUNT(*), COUNT(a), COUNT(DISTINCT a), SUM, AVG, MIN, MAX, STDDEV and VARIANCE, each with FILTER
 /// (WHERE ...), and arithmetic, ROUND, COALESCE, NULLIF and ABS of these FROM table [JOIN table ON a = b] [WHERE conditions
 /// joined by AND, OR and NOT] [GROUP BY columns] [HAVING conditions of results] [ORDER BY results] [LIMIT count OFFSET
 /// count]. A condition compares integers, decimals, dates or texts: columns, constants and arithmetic with them (=, <>, <,
