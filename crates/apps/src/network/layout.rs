@@ -142,7 +142,7 @@ fn chosen(value: &Value, all: &[Layout], slots: usize) -> Layout {
     }
     let strided = |term: &Term| {
         let raster = all[term.of].raster?;
-        let shape @ [_, height, width] = image(&value.shape)?;
+        let shape @ [_, height, width] = image(&value.shape).or_else(|| flattened(value.size(), term))?;
         let strides = term.chain.iter().map(super::linear::Linear::strides);
         let [down, across] = strides.fold(raster.gaps, |gaps, strides| [gaps[0] * strides[0], gaps[1] * strides[1]]);
         let [down, across] = [down, across].map(usize::next_power_of_two);
@@ -153,6 +153,13 @@ fn chosen(value: &Value, all: &[Layout], slots: usize) -> Layout {
         Some(Layout::image(shape, Raster { gaps, ..raster }, slots))
     };
     terms.iter().find_map(strided).unwrap_or_else(|| fresh(value, slots))
+}
+
+/// The image that a list of so many numbers was before it was flattened: the results of the last window lie beside each
+/// other.
+fn flattened(size: usize, term: &Term) -> Option<[usize; 3]> {
+    let [height, width] = term.chain.iter().rev().find_map(super::linear::Linear::windows)?;
+    (height * width > 1 && size.is_multiple_of(height * width)).then(|| [size / (height * width), height, width])
 }
 
 /// The layout of what does not come from a raster.

@@ -198,6 +198,14 @@ impl Linear {
         }
     }
 
+    /// Rows and columns of the result of a window.
+    pub fn windows(&self) -> Option<[usize; 2]> {
+        match self {
+            Self::Convolution { window, .. } | Self::Mean { window, .. } => Some(window.result),
+            _ => None,
+        }
+    }
+
     /// The operation in the clear.
     fn apply(&self, tensors: &Tensors, x: &[f64]) -> Vec<f64> {
         if let Self::Convolution { window, weights } = self {

@@ -388,6 +388,26 @@ mod tests {
         check(vec![dense(100, 10)], [&[10], &[100]], numbers(1000), 512);
     }
 
+    /// What is pooled and flattened stays where the pool leaves it.
+    #[test]
+    fn flattened_images_keep_their_raster() {
+        let pool = Window {
+            channels: [16, 16],
+            groups: 16,
+            image: [8, 8],
+            kernel: [2, 2],
+            strides: [2, 2],
+            pads: [0, 0],
+            dilations: [1, 1],
+            result: [4, 4],
+        };
+        let pool = || vec![Linear::Mean { window: pool.clone(), zeros_count: false }];
+        let [flat, image] = [&[1, 256][..], &[1, 16, 4, 4]]
+            .map(|shape| diagonals(&check(pool(), [&[1, 16, 8, 8], shape], Vec::new(), 2048)));
+        assert_eq!(flat, image);
+        assert!(flat <= 64, "{flat} diagonals");
+    }
+
     #[test]
     fn large_values_take_several_ciphertexts() {
         let map = check(vec![convolution([4, 4], 1, 8)], [&[4, 8, 8], &[4, 8, 8]], numbers(144), 128);

@@ -121,38 +121,43 @@ impl FilterEntries<'_> {
     }
 }
 
-/// Which diagonals the entries of a map would have in each of several frames.
+/// How many diagonals the entries of a map would have in each of several frames.
+///
+/// A frame with g parts computes the result's slot t in all slots of n/g that are t modulo the result's period p. So an
+/// entry from slot i takes all diagonals of n/g that are i − t modulo p, whatever g is: it is enough to count these
+/// remainders.
 #[derive(Clone, Debug)]
 pub struct FrameChoice {
     frames: Vec<Frame>,
-    /// Words of a bit for each diagonal.
-    words: usize,
-    /// By the pair of ciphertexts: such bits for each frame. Most pairs of a large value have no entry.
+    /// By the pair of ciphertexts: a bit for each remainder. Most pairs of a large value have no entry.
     used: BTreeMap<[usize; 2], Vec<u64>>,
 }
 
 impl FrameChoice {
-    /// A choice among frames of one map.
+    /// A choice among frames of one map, whose result has the smaller period.
     ///
     /// # Panics
     /// Without a frame.
     #[must_use]
     pub fn new(frames: Vec<Frame>) -> Self {
-        Self { words: frames[0].slots.div_ceil(64), frames, used: BTreeMap::new() }
+        let [input, output] = frames[0].periods;
+        assert!(frames.len() == 1 || output <= input, "only sums have parts");
+        Self { frames, used: BTreeMap::new() }
     }
 
     /// Notes an entry between a pair of ciphertexts, from slot i to slot t.
     #[inline]
     pub fn add(&mut self, pair: [usize; 2], [i, t]: [usize; 2]) {
-        let Self { frames, words, used } = self;
-        let used = used.entry(pair).or_insert_with(|| vec![0; frames.len() * *words]);
-        for (frame, used) in frames.iter().zip(used.chunks_exact_mut(*words)) {
-            // Repetitions of a result read repetitions of nothing: each has diagonals of its own.
-            for target in frame.targets(t) {
-                let [diagonal, _] = frame.entry(i, target);
-                used[diagonal / 64] |= 1 << (diagonal % 64);
-            }
-        }
+        let period = self.frames[0].periods[1];
+        let used = self.used.entry(pair).or_insert_with(|| vec![0; period.div_ceil(64)]);
+        let remainder = i.wrapping_sub(t) & (period - 1);
+        used[remainder / 64] |= 1 << (remainder % 64);
+    }
+
+    /// The number of diagonals between a pair of ciphertexts in a frame, by its number.
+    fn diagonals(&self, used: &[u64], at: usize) -> usize {
+        let Frame { slots, folds, periods: [_, output] } = self.frames[at];
+        used.iter().map(|word| word.count_ones() as usize).sum::<usize>() * (slots / folds / output)
     }
 
     /// Notes the entries of one filter of a convolution.
@@ -173,12 +178,9 @@ impl FrameChoice {
     #[must_use]
     pub fn best(&self) -> Frame {
         let rotations = |at: usize| {
-            let steps = |used: &Vec<u64>| {
-                let own = &used[at * self.words..][..self.words];
-                match own.iter().map(|word| word.count_ones() as usize).sum::<usize>() {
-                    0 => 0,
-                    count => (4 * count).isqrt() + self.frames[at].folds.ilog2() as usize,
-                }
+            let steps = |used: &Vec<u64>| match self.diagonals(used, at) {
+                0 => 0,
+                count => (4 * count).isqrt() + self.frames[at].folds.ilog2() as usize,
             };
             self.used.values().map(steps).sum::<usize>()
         };
@@ -335,5 +337,31 @@ impl MapEntries {
             Ok((pair, PackedMap { diagonals, fold, bias: Vec::new() }))
         };
         pairs.into_iter().filter(|(_, found)| !found.list.is_empty()).map(map).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The diagonals that are counted are those that a map has.
+    #[test]
+    fn a_choice_counts_the_diagonals_of_maps() {
+        for (periods, entries) in [
+            ([64, 8], &[[3, 1], [60, 7], [11, 1], [5, 5], [5, 4]][..]),
+            ([128, 128], &[[3, 1], [60, 7], [127, 0]]),
+            ([32, 1], &[[0, 0], [31, 0], [7, 0]]),
+            ([64, 32], &[[63, 0], [0, 31], [33, 1], [1, 1]]),
+        ] {
+            let frames = Frame::all(periods);
+            let mut choice = FrameChoice::new(frames.clone());
+            entries.iter().for_each(|&slots| choice.add([0, 0], slots));
+            for (at, &frame) in frames.iter().enumerate() {
+                let mut map = MapEntries::new(frame);
+                entries.iter().for_each(|&slots| map.add([0, 0], slots, 1.0));
+                let made = map.maps().unwrap()[0].1.diagonals.count();
+                assert_eq!(choice.diagonals(&choice.used[&[0, 0]], at), made, "{frame:?}");
+            }
+        }
     }
 }
