@@ -84,33 +84,52 @@ macro_rules! transforms {
             columns: Range<usize>,
             nodes: &[[Factor; 3]],
         ) {
-            for (group, node) in a.chunks_mut(4 * stride).zip(nodes) {
-                let w = [wide(k, &node[0]), wide(k, &node[1]), wide(k, &node[2])];
-                let mut lines = quarters(group, stride, columns.clone());
-                if !OVERLAPS {
-                    for mut at in lines {
+            let mut groups = a.chunks_mut(4 * stride).zip(nodes);
+            if !OVERLAPS {
+                for (group, node) in groups {
+                    let w = wides(k, node);
+                    for mut at in quarters(group, stride, columns.clone()) {
                         for half in 0..HALVES {
                             let v = forward_begun::<FIX, FIRST>(k, &at, half, w[0]);
                             forward_ended::<FIX>(k, &mut at, half, v, [w[1], w[2]]);
                         }
                     }
-                    continue;
                 }
-                let Some(mut at) = lines.next() else { continue };
-                let mut v = forward_begun::<FIX, FIRST>(k, &at, 0, w[0]);
-                loop {
-                    for half in 1..HALVES {
-                        let next = forward_begun::<FIX, FIRST>(k, &at, half, w[0]);
-                        forward_ended::<FIX>(k, &mut at, half - 1, v, [w[1], w[2]]);
-                        v = next;
-                    }
-                    let Some(line) = lines.next() else { break };
+                return;
+            }
+            let Some((group, node)) = groups.next() else { return };
+            let (mut w, mut lines) = (wides(k, node), quarters(group, stride, columns.clone()));
+            let Some(mut at) = lines.next() else { return };
+            let mut v = forward_begun::<FIX, FIRST>(k, &at, 0, w[0]);
+            loop {
+                for half in 1..HALVES {
+                    let next = forward_begun::<FIX, FIRST>(k, &at, half, w[0]);
+                    forward_ended::<FIX>(k, &mut at, half - 1, v, [w[1], w[2]]);
+                    v = next;
+                }
+                if let Some(line) = lines.next() {
                     let next = forward_begun::<FIX, FIRST>(k, &line, 0, w[0]);
                     forward_ended::<FIX>(k, &mut at, HALVES - 1, v, [w[1], w[2]]);
                     (at, v) = (line, next);
+                    continue;
                 }
+                // The first lines of the next group, before the last of this one.
+                let Some((group, node)) = groups.next() else { break };
+                let of_next = wides(k, node);
+                lines = quarters(group, stride, columns.clone());
+                let Some(line) = lines.next() else { break };
+                let next = forward_begun::<FIX, FIRST>(k, &line, 0, of_next[0]);
                 forward_ended::<FIX>(k, &mut at, HALVES - 1, v, [w[1], w[2]]);
+                (at, v, w) = (line, next, of_next);
             }
+            forward_ended::<FIX>(k, &mut at, HALVES - 1, v, [w[1], w[2]]);
+        }
+
+        /// The factors of a group.
+        #[inline]
+        #[target_feature(enable = $features)]
+        fn wides(k: Constants, node: &[Factor; 3]) -> [Wide; 3] {
+            [wide(k, &node[0]), wide(k, &node[1]), wide(k, &node[2])]
         }
 
         #[inline]
@@ -166,34 +185,44 @@ macro_rules! transforms {
             to: &mut [Line],
             nodes: &[[Factor; 3]],
         ) {
-            for ((from, to), node) in from.chunks_exact(4).zip(to.chunks_exact_mut(4)).zip(nodes) {
-                let w = [wide(k, &node[0]), wide(k, &node[1]), wide(k, &node[2])];
-                let begun = |half: usize| {
-                    let v = [load(&from[0], half), load(&from[1], half), load(&from[2], half), load(&from[3], half)];
-                    forward_upper::<FIX>(k, v, w[0])
-                };
-                let mut ended = |half: usize, v: [V; 4]| {
-                    let mut v = forward_lower::<FIX>(k, v, [w[1], w[2]]);
-                    if !RAW {
-                        v = [leave(k, v[0]), leave(k, v[1]), leave(k, v[2]), leave(k, v[3])];
-                    }
-                    store(&mut to[0], half, v[0]);
-                    store(&mut to[1], half, v[1]);
-                    store(&mut to[2], half, v[2]);
-                    store(&mut to[3], half, v[3]);
-                };
-                if !OVERLAPS {
-                    (0..HALVES).for_each(|half| ended(half, begun(half)));
-                    continue;
+            let begun = |from: &[Line], half: usize, w: [Wide; 3]| {
+                let v = [load(&from[0], half), load(&from[1], half), load(&from[2], half), load(&from[3], half)];
+                forward_upper::<FIX>(k, v, w[0])
+            };
+            let ended = |to: &mut [Line], half: usize, v: [V; 4], w: [Wide; 3]| {
+                let mut v = forward_lower::<FIX>(k, v, [w[1], w[2]]);
+                if !RAW {
+                    v = [leave(k, v[0]), leave(k, v[1]), leave(k, v[2]), leave(k, v[3])];
                 }
-                let mut v = begun(0);
+                store(&mut to[0], half, v[0]);
+                store(&mut to[1], half, v[1]);
+                store(&mut to[2], half, v[2]);
+                store(&mut to[3], half, v[3]);
+            };
+            let mut groups = from.chunks_exact(4).zip(to.chunks_exact_mut(4)).zip(nodes);
+            if !OVERLAPS {
+                for ((from, to), node) in groups {
+                    let w = wides(k, node);
+                    (0..HALVES).for_each(|half| ended(to, half, begun(from, half, w), w));
+                }
+                return;
+            }
+            let Some(((mut from, mut to), node)) = groups.next() else { return };
+            let mut w = wides(k, node);
+            let mut v = begun(from, 0, w);
+            loop {
                 for half in 1..HALVES {
-                    let next = begun(half);
-                    ended(half - 1, v);
+                    let next = begun(from, half, w);
+                    ended(to, half - 1, v, w);
                     v = next;
                 }
-                ended(HALVES - 1, v);
+                let Some(((next_from, next_to), node)) = groups.next() else { break };
+                let of_next = wides(k, node);
+                let next = begun(next_from, 0, of_next);
+                ended(to, HALVES - 1, v, w);
+                (from, to, v, w) = (next_from, next_to, next, of_next);
             }
+            ended(to, HALVES - 1, v, w);
         }
 
         /// Eight rows of sixteen words → their columns, each word times its twist. The twist lets all lanes of a tile
@@ -375,33 +404,44 @@ macro_rules! transforms {
             columns: Range<usize>,
             nodes: &[[Factor; 3]],
         ) {
-            for (group, node) in a.chunks_mut(4 * stride).zip(nodes) {
-                let w = [wide(k, &node[0]), wide(k, &node[1]), wide(k, &node[2])];
-                let mut lines = quarters(group, stride, columns.clone());
-                if !OVERLAPS {
-                    for mut at in lines {
+            let mut groups = a.chunks_mut(4 * stride).zip(nodes);
+            if !OVERLAPS {
+                for (group, node) in groups {
+                    let w = wides(k, node);
+                    for mut at in quarters(group, stride, columns.clone()) {
                         for half in 0..HALVES {
                             let v = inverse_begun::<FIX>(k, &at, half, [w[1], w[2]]);
                             inverse_ended::<FIX, LAST>(k, &mut at, half, v, w[0]);
                         }
                     }
-                    continue;
                 }
-                let Some(mut at) = lines.next() else { continue };
-                let mut v = inverse_begun::<FIX>(k, &at, 0, [w[1], w[2]]);
-                loop {
-                    for half in 1..HALVES {
-                        let next = inverse_begun::<FIX>(k, &at, half, [w[1], w[2]]);
-                        inverse_ended::<FIX, LAST>(k, &mut at, half - 1, v, w[0]);
-                        v = next;
-                    }
-                    let Some(line) = lines.next() else { break };
+                return;
+            }
+            let Some((group, node)) = groups.next() else { return };
+            let (mut w, mut lines) = (wides(k, node), quarters(group, stride, columns.clone()));
+            let Some(mut at) = lines.next() else { return };
+            let mut v = inverse_begun::<FIX>(k, &at, 0, [w[1], w[2]]);
+            loop {
+                for half in 1..HALVES {
+                    let next = inverse_begun::<FIX>(k, &at, half, [w[1], w[2]]);
+                    inverse_ended::<FIX, LAST>(k, &mut at, half - 1, v, w[0]);
+                    v = next;
+                }
+                if let Some(line) = lines.next() {
                     let next = inverse_begun::<FIX>(k, &line, 0, [w[1], w[2]]);
                     inverse_ended::<FIX, LAST>(k, &mut at, HALVES - 1, v, w[0]);
                     (at, v) = (line, next);
+                    continue;
                 }
+                let Some((group, node)) = groups.next() else { break };
+                let of_next = wides(k, node);
+                lines = quarters(group, stride, columns.clone());
+                let Some(line) = lines.next() else { break };
+                let next = inverse_begun::<FIX>(k, &line, 0, [of_next[1], of_next[2]]);
                 inverse_ended::<FIX, LAST>(k, &mut at, HALVES - 1, v, w[0]);
+                (at, v, w) = (line, next, of_next);
             }
+            inverse_ended::<FIX, LAST>(k, &mut at, HALVES - 1, v, w[0]);
         }
 
         /// One pass over some columns of the groups in `a`; rows are `stride` lines apart.
@@ -433,35 +473,44 @@ macro_rules! transforms {
             to: &mut [Line; 16],
             nodes: &[[Factor; 3]],
         ) {
-            for ((from, to), node) in from.chunks_exact(4).zip(to.chunks_exact_mut(4)).zip(nodes) {
-                let w = [wide(k, &node[0]), wide(k, &node[1]), wide(k, &node[2])];
-                let begun = |half: usize| {
-                    let mut v =
-                        [load(&from[0], half), load(&from[1], half), load(&from[2], half), load(&from[3], half)];
-                    if !RAW {
-                        v = [enter(k, v[0]), enter(k, v[1]), enter(k, v[2]), enter(k, v[3])];
-                    }
-                    inverse_lower::<FIX>(k, v, [w[1], w[2]])
-                };
-                let mut ended = |half: usize, v: [V; 4]| {
-                    let v = inverse_upper::<FIX>(k, v, w[0]);
-                    store(&mut to[0], half, v[0]);
-                    store(&mut to[1], half, v[1]);
-                    store(&mut to[2], half, v[2]);
-                    store(&mut to[3], half, v[3]);
-                };
-                if !OVERLAPS {
-                    (0..HALVES).for_each(|half| ended(half, begun(half)));
-                    continue;
+            let begun = |from: &[Line], half: usize, w: [Wide; 3]| {
+                let mut v = [load(&from[0], half), load(&from[1], half), load(&from[2], half), load(&from[3], half)];
+                if !RAW {
+                    v = [enter(k, v[0]), enter(k, v[1]), enter(k, v[2]), enter(k, v[3])];
                 }
-                let mut v = begun(0);
+                inverse_lower::<FIX>(k, v, [w[1], w[2]])
+            };
+            let ended = |to: &mut [Line], half: usize, v: [V; 4], w: [Wide; 3]| {
+                let v = inverse_upper::<FIX>(k, v, w[0]);
+                store(&mut to[0], half, v[0]);
+                store(&mut to[1], half, v[1]);
+                store(&mut to[2], half, v[2]);
+                store(&mut to[3], half, v[3]);
+            };
+            let mut groups = from.chunks_exact(4).zip(to.chunks_exact_mut(4)).zip(nodes);
+            if !OVERLAPS {
+                for ((from, to), node) in groups {
+                    let w = wides(k, node);
+                    (0..HALVES).for_each(|half| ended(to, half, begun(from, half, w), w));
+                }
+                return;
+            }
+            let Some(((mut from, mut to), node)) = groups.next() else { return };
+            let mut w = wides(k, node);
+            let mut v = begun(from, 0, w);
+            loop {
                 for half in 1..HALVES {
-                    let next = begun(half);
-                    ended(half - 1, v);
+                    let next = begun(from, half, w);
+                    ended(to, half - 1, v, w);
                     v = next;
                 }
-                ended(HALVES - 1, v);
+                let Some(((next_from, next_to), node)) = groups.next() else { break };
+                let of_next = wides(k, node);
+                let next = begun(next_from, 0, of_next);
+                ended(to, HALVES - 1, v, w);
+                (from, to, v, w) = (next_from, next_to, next, of_next);
             }
+            ended(to, HALVES - 1, v, w);
         }
 
         /// Columns → eight rows of sixteen words, each word times its twist.

@@ -23,7 +23,7 @@ use std::{
 pub(super) type Factor = Shoup;
 
 /// See [`passes`](crate::kernels::passes).
-const OVERLAPS: bool = false;
+const OVERLAPS: bool = true;
 
 /// Corrections of passes, forward and inverse: every second level if values may reach 16q, else every level.
 pub(super) fn fixes(q: Modulus) -> [u8; 2] {
