@@ -141,6 +141,15 @@ impl Formula {
         }
     }
 
+    /// How many conditions are in it, and what joins them.
+    pub(super) fn size(&self) -> usize {
+        match self {
+            Self::Is(_) => 1,
+            Self::Not(inner) => 1 + inner.size(),
+            Self::All(of) | Self::Any(of) => 1 + of.iter().map(Self::size).sum::<usize>(),
+        }
+    }
+
     /// What all of these ask; none where there is nothing to ask.
     pub(super) fn all(mut of: Vec<Self>) -> Option<Self> {
         match of.len() {

@@ -5,6 +5,7 @@ use super::{
     formula::{Formula, formula},
     operand::Operand,
     select::{Made, Output, Results},
+    sql::conjuncts,
 };
 use sqlparser::ast::{BinaryOperator, Expr, UnaryOperator};
 use std::cmp::Ordering;
@@ -71,18 +72,6 @@ fn decided(of: impl Iterator<Item = Option<bool>>, decisive: bool) -> Option<boo
         }
     }
     all
-}
-
-/// What is joined by AND.
-fn conjuncts<'a>(expr: &'a Expr, out: &mut Vec<&'a Expr>) {
-    match expr {
-        Expr::Nested(inner) => conjuncts(inner, out),
-        Expr::BinaryOp { left, op: BinaryOperator::And, right } => {
-            conjuncts(left, out);
-            conjuncts(right, out);
-        }
-        other => out.push(other),
-    }
 }
 
 /// The conditions of HAVING, joined by AND, that ask columns that are grouped by alone: of rows they ask the same, so that
@@ -171,7 +160,7 @@ fn compared(results: &mut Results, whole: &Expr, relation: Relation, of: [&Expr;
 }
 
 /// Whether the client has an output exactly: counts are rounded to whole numbers, and MIN and MAX are exact.
-fn exact(results: &Results, output: &Output) -> bool {
+pub(super) fn exact(results: &Results, output: &Output) -> bool {
     match output {
         Output::Key(_) => false,
         Output::Number(_) | Output::Null => true,

@@ -14,6 +14,8 @@ use sqlparser::ast::{BinaryOperator, CaseWhen, Expr, UnaryOperator, Value};
 
 /// Most products of an expression: each is a sum under encryption.
 const MOST_PRODUCTS: usize = 32;
+/// Most factors, numbers and conditions of all of them: a short text may name very many (`POWER(POWER(…))`).
+const MOST_PARTS: usize = 1024;
 
 /// A factor of a product: what a row has, or a constant plus or minus it.
 #[derive(Clone, Debug, PartialEq)]
@@ -61,6 +63,13 @@ impl Row {
         Self { products: vec![product], defined: Vec::new() }
     }
 
+    /// Factors, numbers and conditions.
+    fn parts(&self) -> usize {
+        let sizes = |of: &[Formula]| of.iter().map(Formula::size).sum::<usize>();
+        let own = |of: &Product| of.factors.len() + of.times.len() + of.over.len() + sizes(&of.when);
+        self.products.iter().map(own).sum::<usize>() + sizes(&self.defined)
+    }
+
     fn negated(mut self) -> Self {
         self.products.iter_mut().for_each(|product| product.negated = !product.negated);
         self
@@ -99,11 +108,11 @@ pub(super) fn row(expr: &Expr) -> Result<Row, QueryError> {
 }
 
 fn within(expr: &Expr, row: Row) -> Result<Row, QueryError> {
-    if row.products.len() <= MOST_PRODUCTS {
+    if row.products.len() <= MOST_PRODUCTS && row.parts() <= MOST_PARTS {
         return Ok(row);
     }
-    let what =
-        format!("{expr}, which is a sum of more than {MOST_PRODUCTS} products (encrypt a part of it as a column),");
+    let limits = format!("more than {MOST_PRODUCTS} products, or {MOST_PARTS} factors and conditions");
+    let what = format!("{expr}, which is a sum of {limits} (encrypt a part of it as a column),");
     Err(QueryError::unsupported(what))
 }
 

@@ -19,6 +19,8 @@ use sqlparser::ast::{
 
 /// Most results of a query, and most aggregates in them.
 const MOST_RESULTS: usize = 32;
+/// Most operations of a result that another names: names of names stand for very many.
+const MOST_OUTPUT: usize = 256;
 
 /// What is made of the rows of a group.
 #[derive(Clone, Debug, PartialEq)]
@@ -90,6 +92,16 @@ pub enum Output {
 }
 
 impl Output {
+    /// Numbers, aggregates and operations in it.
+    fn size(&self) -> usize {
+        match self {
+            Self::Key(_) | Self::Number(_) | Self::Null | Self::Aggregate(_) | Self::Count(_) => 1,
+            Self::Both(_, of) => 1 + of.iter().map(Self::size).sum::<usize>(),
+            Self::Where(_, of) => 1 + of.size(),
+            Self::Call(_, of) => 1 + of.iter().map(Self::size).sum::<usize>(),
+        }
+    }
+
     pub(super) fn both(op: Arithmetic, left: Self, right: Self) -> Self {
         Self::Both(op, Box::new([left, right]))
     }
@@ -340,7 +352,13 @@ impl Results {
                 Output::Both(op, Box::new(of))
             }
             _ => match (named(expr), self.aliased(expr)) {
-                (Some(_), Some(item)) => self.items[item].output.clone(),
+                (Some(_), Some(item)) if self.items[item].output.size() <= MOST_OUTPUT => {
+                    self.items[item].output.clone()
+                }
+                (Some(_), Some(_)) => {
+                    let what = format!("the result {expr}, which stands for more than {MOST_OUTPUT} operations,");
+                    return Err(QueryError::unsupported(what));
+                }
                 (Some(_), None) => {
                     let what = format!("the result {expr} (a column that is neither grouped by nor in an aggregate)");
                     return Err(QueryError::unsupported(what));

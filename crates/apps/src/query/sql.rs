@@ -13,13 +13,21 @@ use super::{
 use sqlparser::{
     ast::{BinaryOperator, Expr, JoinConstraint, JoinOperator, Query, Select, SetExpr, Statement as Sql, TableFactor},
     dialect::GenericDialect,
-    parser::Parser,
+    parser::{Parser, ParserError},
     tokenizer::{Token, Tokenizer},
 };
 
 const MOST_TEXT: usize = 1 << 14;
 /// Most names and operators of a text: expressions nest as deep as there are operators, and are walked by recursion.
 const MOST_WORDS: usize = 512;
+
+/// Expressions within expressions, at most: the parser calls itself with large frames, on stacks of 2 MiB too.
+const MOST_NESTED: usize = 24;
+
+fn parsed(text: &str) -> Result<Vec<Sql>, ParserError> {
+    let dialect = GenericDialect {};
+    Parser::new(&dialect).with_recursion_limit(MOST_NESTED).try_with_sql(text)?.parse_statements()
+}
 
 /// Names and operators outside of quotes. Numbers, and the commas of lists, nest nothing.
 fn words(text: &str) -> usize {
@@ -65,7 +73,7 @@ impl Statement {
                 format!("a text of {} names and operators (at most {MOST_WORDS}; IN takes long lists)", words(text));
             return Err(QueryError::unsupported(got));
         }
-        let parsed = Parser::parse_sql(&GenericDialect {}, text).map_err(|e| QueryError::Syntax(e.to_string()))?;
+        let parsed = parsed(text).map_err(|e| QueryError::Syntax(e.to_string()))?;
         let [Sql::Query(query)] = &parsed[..] else {
             return Err(QueryError::unsupported(match parsed.len() {
                 1 => "another statement than SELECT".into(),
@@ -79,7 +87,7 @@ impl Statement {
         let filtered = select.selection.as_ref().map_or_else(String::new, |filter| format!(" WHERE {filter}"));
         let [items, after] = select::written(query, select);
         let mut conditions = Vec::new();
-        conjuncts(select.selection.as_ref(), &mut conditions);
+        select.selection.iter().for_each(|filter| conjuncts(filter, &mut conditions));
         let (table, join, from) = tables(select, &mut conditions)?;
         prefixes(&query.to_string(), select)?;
         understood(query, &format!("SELECT {items} FROM {from}{filtered}{after}"))?;
@@ -87,7 +95,7 @@ impl Statement {
         filter.extend(select.having.iter().flat_map(|of| having::of_rows(&results, of)));
         let filter = Formula::All(filter);
         // The parser writes a name with quotes inside as another name; the one line is what a description keeps.
-        if Parser::parse_sql(&GenericDialect {}, &query.to_string()).ok().as_ref() != Some(&parsed) {
+        if self::parsed(&query.to_string()).ok().as_ref() != Some(&parsed) {
             return Err(QueryError::unsupported("a name or text with quotation marks inside"));
         }
         Ok(Self { text: query.to_string(), results, table, join, filter })
@@ -110,15 +118,14 @@ impl Statement {
 }
 
 /// What is joined by AND.
-fn conjuncts<'a>(expr: Option<&'a Expr>, out: &mut Vec<&'a Expr>) {
+pub(super) fn conjuncts<'a>(expr: &'a Expr, out: &mut Vec<&'a Expr>) {
     match expr {
-        Some(Expr::Nested(inner)) => conjuncts(Some(inner), out),
-        Some(Expr::BinaryOp { left, op: BinaryOperator::And, right }) => {
-            conjuncts(Some(left), out);
-            conjuncts(Some(right), out);
+        Expr::Nested(inner) => conjuncts(inner, out),
+        Expr::BinaryOp { left, op: BinaryOperator::And, right } => {
+            conjuncts(left, out);
+            conjuncts(right, out);
         }
-        Some(other) => out.push(other),
-        None => {}
+        other => out.push(other),
     }
 }
 
@@ -247,7 +254,7 @@ fn joining<'a>(on: &'a Expr, conditions: &mut Vec<&'a Expr>) -> Result<[String; 
         return Ok(keys);
     }
     let mut all = Vec::new();
-    conjuncts(Some(on), &mut all);
+    conjuncts(on, &mut all);
     let at = equation(&all)?.ok_or_else(many)?;
     let found = keys(all.remove(at)).ok_or_else(many)?;
     conditions.extend(all);

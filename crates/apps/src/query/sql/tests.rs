@@ -102,6 +102,7 @@ fn what_is_beyond_the_front_is_named() {
         ("SELECT SUM(SUM(a)) FROM t", "the factor SUM(a)"),
         ("SELECT SUM(POWER(a, 9)) FROM t", "an exponent is 1, 2, 3 or 4"),
         ("SELECT SUM(POWER(a + b + c + d + e + f, 3)) FROM t", "a sum of more than 32 products"),
+        ("SELECT COUNT(*) / NULLIF(SUM(a), 0) FROM t", "whether a sum is a number to the last digit"),
         ("SELECT SUM(a) FROM t TABLESAMPLE (10 PERCENT) JOIN u ON k = i", "what stands at"),
         ("SELECT SUM(a) FROM t WITH (NOLOCK) WHERE a = 1", "what stands at"),
         ("SELECT SUM(a) FROM t JOIN u USING (k, l)", "a join of more than two tables"),
@@ -148,6 +149,17 @@ fn what_is_beyond_the_front_is_named() {
 fn what_nests_is_bounded() {
     let deep = format!("SELECT COUNT(*) FROM t WHERE {}a = 1{}", "(".repeat(5000), ")".repeat(5000));
     assert!(Statement::parse(&deep).unwrap_err().to_string().contains("recursion limit"));
+    for depth in [5, 20, 24, 25, 60, 200] {
+        for (open, close) in [("POWER(", ", 1)"), ("abs(", ")"), ("CASE WHEN b > 1 THEN ", " END"), ("-(", ")")] {
+            let of = format!("{}a{}", open.repeat(depth), close.repeat(depth));
+            let read = Statement::parse(&format!("SELECT SUM({of}), MAX({of}) FROM t WHERE {of} > 1"));
+            assert!(read.is_err() || depth < 60, "{depth} of {open}");
+        }
+    }
+    for (name, chain) in [("a sum", " - a"), ("a product", " * a"), ("a quotient", " / 2")] {
+        let text = format!("SELECT SUM(a{}) FROM t WHERE b > 1", chain.repeat(160));
+        assert_eq!(Statement::parse(&text).is_ok(), chain == " / 2" || chain == " * a", "{name}");
+    }
     // What is long and nests nothing is read; what nests is bounded, however it is written.
     let list = format!("SELECT COUNT(*) FROM t WHERE a IN ({}'it, - or ++')", "'x - y', 1, ".repeat(1000));
     assert!(Statement::parse(&list).is_ok());
@@ -157,6 +169,22 @@ fn what_nests_is_bounded() {
         assert!(Statement::parse(&chain(1000)).unwrap_err().to_string().contains("names and operators"), "{other}");
         let _ = Statement::parse(&chain(150));
     }
+}
+
+/// What stands for very much is refused as soon as it is read.
+#[test]
+fn short_texts_of_long_expressions_are_refused() {
+    let nested = |open: &str, close: &str| {
+        let text = format!("SELECT SUM({}a{}) FROM t", open.repeat(6), close.repeat(6));
+        Statement::parse(&text).unwrap_err().to_string()
+    };
+    for (open, close) in [("POWER(", ", 4)"), ("POWER(CASE WHEN b > 1 THEN ", " END, 4)")] {
+        assert!(nested(open, close).contains("factors and conditions"), "{}", nested(open, close));
+    }
+    let mut text = "SELECT SUM(a) AS x0".to_owned();
+    (0..60).for_each(|i| text += &format!(", x{i} + x{i} AS x{}", i + 1));
+    let error = Statement::parse(&(text + " FROM t")).unwrap_err().to_string();
+    assert!(error.contains("which stands for more than 256 operations"), "{error}");
 }
 
 #[test]
