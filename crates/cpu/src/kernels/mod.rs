@@ -25,6 +25,7 @@ pub mod limb;
 pub mod matrix;
 #[cfg(target_arch = "x86_64")]
 mod passes;
+mod rows;
 pub mod scalar;
 pub mod sums;
 #[cfg(target_arch = "x86_64")]

@@ -151,10 +151,7 @@ macro_rules! transforms {
         #[target_feature(enable = $features)]
         fn forward_ended<const FIX: u8>(k: Constants, at: &mut [&mut Line; 4], half: usize, v: [V; 4], w: [Wide; 2]) {
             let v = forward_lower::<FIX>(k, v, w);
-            store(at[0], half, v[0]);
-            store(at[1], half, v[1]);
-            store(at[2], half, v[2]);
-            store(at[3], half, v[3]);
+            at.iter_mut().zip(v).for_each(|(at, v)| store(at, half, v));
         }
 
         /// One pass over selected columns of the groups in `a`; rows are `stride` lines apart.
@@ -201,11 +198,10 @@ macro_rules! transforms {
             };
             let mut groups = from.chunks_exact(4).zip(to.chunks_exact_mut(4)).zip(nodes);
             if !OVERLAPS {
-                for ((from, to), node) in groups {
+                return groups.for_each(|((from, to), node)| {
                     let w = wides(k, node);
                     (0..HALVES).for_each(|half| ended(to, half, begun(from, half, w), w));
-                }
-                return;
+                });
             }
             let Some(((mut from, mut to), node)) = groups.next() else { return };
             let mut w = wides(k, node);
@@ -390,10 +386,7 @@ macro_rules! transforms {
             if LAST {
                 v = [leave(k, v[0]), leave(k, v[1]), leave(k, v[2]), leave(k, v[3])];
             }
-            store(at[0], half, v[0]);
-            store(at[1], half, v[1]);
-            store(at[2], half, v[2]);
-            store(at[3], half, v[3]);
+            at.iter_mut().zip(v).for_each(|(at, v)| store(at, half, v));
         }
 
         #[target_feature(enable = $features)]
@@ -489,11 +482,10 @@ macro_rules! transforms {
             };
             let mut groups = from.chunks_exact(4).zip(to.chunks_exact_mut(4)).zip(nodes);
             if !OVERLAPS {
-                for ((from, to), node) in groups {
+                return groups.for_each(|((from, to), node)| {
                     let w = wides(k, node);
                     (0..HALVES).for_each(|half| ended(to, half, begun(from, half, w), w));
-                }
-                return;
+                });
             }
             let Some(((mut from, mut to), node)) = groups.next() else { return };
             let mut w = wides(k, node);
@@ -603,42 +595,4 @@ macro_rules! transforms {
 }
 pub(super) use transforms;
 
-use crate::layout::Line;
-use std::ops::Range;
-
-/// A part of a forward transform: the passes over several blocks on a strip, given by its first column, or those within a
-/// block, given by its number.
-#[derive(Clone, Copy)]
-pub(super) enum TransformPart {
-    Strip(usize),
-    Block(usize),
-}
-
-/// The lines that one pass visits: rows `stride` lines apart, of which it visits some columns.
-pub(super) struct Rows {
-    /// Lines from one row to the next.
-    pub(super) stride: usize,
-    /// Lines of each row that are visited.
-    pub(super) columns: Range<usize>,
-}
-
-impl Rows {
-    /// Whole rows of `stride` lines.
-    #[inline]
-    pub(super) fn all(stride: usize) -> Self {
-        Self { stride, columns: 0..stride }
-    }
-}
-
-/// The lines of some columns in each of the four quarters of a group.
-#[inline]
-pub(super) fn quarters(
-    group: &mut [Line],
-    stride: usize,
-    columns: Range<usize>,
-) -> impl Iterator<Item = [&mut Line; 4]> {
-    let (low, high) = group.split_at_mut(2 * stride);
-    let ((a, b), (c, d)) = (low.split_at_mut(stride), high.split_at_mut(stride));
-    let [a, b, c, d] = [a, b, c, d].map(|row| row[columns.clone()].iter_mut());
-    a.zip(b).zip(c.zip(d)).map(|((a, b), (c, d))| [a, b, c, d])
-}
+pub(super) use super::rows::{Rows, TransformPart, quarters};
