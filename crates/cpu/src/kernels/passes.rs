@@ -11,8 +11,8 @@
 //! multiply-add is slow enough to hide the loads from the L1 cache between passes. The outer passes, over several
 //! blocks, run on strips of columns one after another, so that a large limb crosses the L2 cache only twice.
 //!
-//! In what order: where an arithmetic `OVERLAPS`, the first of the two levels of the next four vectors is written before the
-//! second level of these. Each level is one chain of dependent instructions, and a core looks ahead over fewer of them than
+//! In what order: where an arithmetic `OVERLAPS`, the first of the two levels of the next four vectors, be they of this group
+//! or of the next, is written before the second level of these. Each level is one chain of dependent instructions, and a core looks ahead over fewer of them than
 //! two levels have. Without, the four vectors of one step leave more registers for long products.
 //!
 //! Where the lazy bound is spent: additions let values grow from level to level. `fixes` of each arithmetic decides
@@ -196,6 +196,20 @@ macro_rules! transforms {
                 store(&mut to[2], half, v[2]);
                 store(&mut to[3], half, v[3]);
             };
+            each_tile_group(k, (from, to), nodes, begun, ended);
+        }
+
+        /// Four lines at a time of a tile, with the factors of each: all vectors are begun before the ones before them are
+        /// ended, where the arithmetic overlaps.
+        #[inline]
+        #[target_feature(enable = $features)]
+        fn each_tile_group(
+            k: Constants,
+            (from, to): (&[Line], &mut [Line]),
+            nodes: &[[Factor; 3]],
+            begun: impl Fn(&[Line], usize, [Wide; 3]) -> [V; 4],
+            ended: impl Fn(&mut [Line], usize, [V; 4], [Wide; 3]),
+        ) {
             let mut groups = from.chunks_exact(4).zip(to.chunks_exact_mut(4)).zip(nodes);
             if !OVERLAPS {
                 return groups.for_each(|((from, to), node)| {
@@ -480,29 +494,7 @@ macro_rules! transforms {
                 store(&mut to[2], half, v[2]);
                 store(&mut to[3], half, v[3]);
             };
-            let mut groups = from.chunks_exact(4).zip(to.chunks_exact_mut(4)).zip(nodes);
-            if !OVERLAPS {
-                return groups.for_each(|((from, to), node)| {
-                    let w = wides(k, node);
-                    (0..HALVES).for_each(|half| ended(to, half, begun(from, half, w), w));
-                });
-            }
-            let Some(((mut from, mut to), node)) = groups.next() else { return };
-            let mut w = wides(k, node);
-            let mut v = begun(from, 0, w);
-            loop {
-                for half in 1..HALVES {
-                    let next = begun(from, half, w);
-                    ended(to, half - 1, v, w);
-                    v = next;
-                }
-                let Some(((next_from, next_to), node)) = groups.next() else { break };
-                let of_next = wides(k, node);
-                let next = begun(next_from, 0, of_next);
-                ended(to, HALVES - 1, v, w);
-                (from, to, v, w) = (next_from, next_to, next, of_next);
-            }
-            ended(to, HALVES - 1, v, w);
+            each_tile_group(k, (from, to), nodes, begun, ended);
         }
 
         /// Columns → eight rows of sixteen words, each word times its twist.
