@@ -341,7 +341,9 @@ impl Table {
             }
             let name = &operand.name;
             if self.columns.iter().any(|column| column.name.eq_ignore_ascii_case(name)) {
-                return Err(QueryError::Join { problem: format!("the data have a column {name:?}: rename it") });
+                let what =
+                    format!("a column of the data with the name of what the query computes, {name:?} (rename it),");
+                return Err(QueryError::unsupported(what));
             }
             let (kind, cells) = self.computed(name, value)?;
             self.columns.push(Column::new(name, kind, cells));
@@ -458,6 +460,13 @@ mod tests {
             let error = table().with_derived(&parsed(condition)).unwrap_err().to_string();
             assert!(error.contains(&wanted.replace('"', "")) || error.contains(wanted), "{condition}: {error}");
         }
+        let taken = Table {
+            columns: ["a", "b", "A - b"].map(|name| Column::of_cells(name, &["1"])).into(),
+            name: None,
+            rows: 1,
+        };
+        let error = taken.with_derived(&parsed("a < b")).unwrap_err().to_string();
+        assert!(error.contains("a column of the data with the name of what the query computes"), "{error}");
         let wide = Table { columns: vec![Column::of_cells("a", &["999999999999999999"])], name: None, rows: 1 };
         assert!(wide.with_derived(&parsed("a * a = 1")).is_err(), "no overflow");
     }

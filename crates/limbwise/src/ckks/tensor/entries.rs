@@ -137,7 +137,7 @@ impl FrameChoice {
     /// A choice among frames of one map, whose result has the smaller period.
     ///
     /// # Panics
-    /// Without a frame.
+    /// Without a frame, or for several where the result has the larger period.
     #[must_use]
     pub fn new(frames: Vec<Frame>) -> Self {
         let [input, output] = frames[0].periods;
