@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -116,65 +116,100 @@ def linear(
     weights: Weights,
     folds: tuple[int, int] = (1, 1),
 ) -> EncryptedArray:
-    """Return the array with ``Σ weights·x[inputs]`` at the places ``outputs``: maps by diagonals, one level.
+    """Return the array with ``Σ weights·x[inputs]`` at the places ``outputs``: see :func:`summed`."""
+    return summed([Term(x, outputs, inputs, weights)], target, folds)
 
-    Places of ``x`` repeat beyond its slots where it is one message. ``folds`` is the stride and count of a sum after it.
+
+@dataclass(frozen=True)
+class Term:
+    """What an array gives to a result: ``weights·array[inputs]`` is added to the places ``outputs``."""
+
+    array: EncryptedArray
+    outputs: Places
+    inputs: Places
+    weights: Weights
+
+
+def summed(terms: Sequence[Term], target: Layout, folds: tuple[int, int] = (1, 1)) -> EncryptedArray:
+    """Return the sum of terms in a layout: maps by diagonals, one level; none where messages are taken as they are.
+
+    Places of an array repeat beyond its slots where it is one message. ``folds`` is the stride and count of a sum after it.
     """
-    native, held = x._native, x._held
-    slots = max(held.slots, target.slots)
-    period = held.slots if held.batch == 1 else slots
-    if held.slots < slots:
-        held = native.with_slots(held, slots)
-    if target.slots < slots and folds[1] == 1:  # a result of few slots is repeated in all
-        again = np.arange(0, slots, target.slots, dtype=np.int64)
-        outputs = (outputs[:, None] + again).reshape(-1)
-        inputs, weights = np.repeat(inputs, len(again)), np.repeat(weights, len(again))
-    from_message = inputs // slots if held.batch > 1 else np.zeros_like(inputs)
-    to_message = outputs // slots
-    away = (inputs - outputs) % slots % period
-    results = []
-    maps = {}
-    for to in range(int(to_message.max()) + 1):
-        for source in np.unique(from_message[to_message == to]):
-            chosen = (to_message == to) & (from_message == source)
-            maps[to, int(source)] = _diagonals(away[chosen], outputs[chosen] % slots, weights[chosen], slots)
-    batch = int(to_message.max()) + 1
-    # A message that is padding alone is a map of nothing.
-    for to in set(range(batch)) - {to for to, _ in maps}:
-        maps[to, 0] = [0], np.zeros(slots)
-    if held.batch == batch > 1 and _all_alike(maps, batch):
-        results = [native.linear(held, *maps[0, 0])]
+    x = terms[0].array
+    native = x._native
+    slots = max(target.slots, *(term.array._held.slots for term in terms))
+    again = target.slots if target.slots < slots and folds[1] == 1 else 0  # a result of few slots is repeated in all
+    batch = target.batch if target.slots == slots else 1
+    sources = [native.with_slots(h, slots) if h.slots < slots else h for h in (term.array._held for term in terms)]
+    maps = [_maps(term, slots, again) for term in terms]
+    if len(terms) == 1 and sources[0].batch == batch > 1 and _all_alike(maps[0], batch):
+        result = _mapped(native, sources[0], maps[0][0, 0])
     else:
+        results = []
         for to in range(batch):
             parts = [
-                native.linear(native.gather(held, [source]) if held.batch > 1 else held, *maps[t, source])
-                for t, source in maps
+                _mapped(native, native.gather(held, [source]) if held.batch > 1 else held, chosen[t, source])
+                for held, chosen in zip(sources, maps, strict=True)
+                for t, source in chosen
                 if t == to
             ]
+            if not parts:  # a message that is padding alone is a map of nothing
+                first = native.gather(sources[0], [0]) if sources[0].batch > 1 else sources[0]
+                parts = [native.linear(first, [0], np.zeros(slots))]
             total = parts[0]
             for part in parts[1:]:
                 total = native.add(total, part)
             results.append(total)
-    result = results[0] if len(results) == 1 else native.stack(results)
+        result = results[0] if len(results) == 1 else native.stack(results)
     # No value is larger than the largest of all with the weights of one output; diagonals, whose bounds add up, lie apart.
-    most = float(np.bincount(outputs, np.abs(weights)).max()) * x.bound
+    sizes = [np.abs(term.weights) * term.array.bound for term in terms]
+    most = float(np.bincount(np.concatenate([term.outputs for term in terms]), np.concatenate(sizes)).max())
     if 0 < most < result.peak:
         result = native.bounded_by(result, most)
     if folds[1] > 1:
         result = native.inner_sum(result, *folds)
     if result.slots != target.slots:
         result = native.with_slots(result, target.slots)
-    return x._context._checked(x._with(result, target), "moving values")
+    is_complex = any(term.array.is_complex for term in terms)
+    return x._context._checked(x._with(result, target, is_complex), "moving values")
 
 
-def _diagonals(away: Places, at: Places, weights: Weights, slots: int) -> tuple[list[int], Weights]:
+Map = tuple[list[int], Weights]
+
+
+def _maps(term: Term, slots: int, again: int) -> dict[tuple[int, int], Map]:
+    """Return the diagonals of a term from each message to each; with ``again``, each output again after so many slots."""
+    outputs, inputs, weights, held = term.outputs, term.inputs, term.weights, term.array._held
+    period = held.slots if held.batch == 1 else slots
+    if again:
+        copies = np.arange(0, slots, again, dtype=np.int64)
+        outputs = (outputs[:, None] + copies).reshape(-1)
+        inputs, weights = np.repeat(inputs, len(copies)), np.repeat(weights, len(copies))
+    from_message = inputs // slots if held.batch > 1 else np.zeros_like(inputs)
+    to_message = outputs // slots
+    away = (inputs - outputs) % slots % period
+    maps = {}
+    for to in np.unique(to_message):
+        for source in np.unique(from_message[to_message == to]):
+            chosen = (to_message == to) & (from_message == source)
+            maps[int(to), int(source)] = _diagonals(away[chosen], outputs[chosen] % slots, weights[chosen], slots)
+    return maps
+
+
+def _mapped(native: Any, held: Ciphertext, chosen: Map) -> Ciphertext:
+    """Return a message through its map; as it is if the map is the identity."""
+    indices, values = chosen
+    return held if indices == [0] and np.all(values == 1) else native.linear(held, indices, values)
+
+
+def _diagonals(away: Places, at: Places, weights: Weights, slots: int) -> Map:
     indices, which = np.unique(away, return_inverse=True)
     values = np.zeros((len(indices), slots))
     np.add.at(values, (which, at), weights)
     return indices.tolist(), values.reshape(-1)
 
 
-def _all_alike(maps: dict[tuple[int, int], tuple[list[int], Weights]], batch: int) -> bool:
+def _all_alike(maps: dict[tuple[int, int], Map], batch: int) -> bool:
     if set(maps) != {(i, i) for i in range(batch)}:
         return False
     indices, values = maps[0, 0]
@@ -263,49 +298,52 @@ def reshape(x: EncryptedArray, shape: tuple[int, ...]) -> EncryptedArray:
         sides[sides.index(-1)] = x.size // int(np.prod(known, dtype=np.int64))
     if any(n < 1 for n in sides) or np.prod(sides, dtype=np.int64) != x.size:
         raise ShapeError(f"{x.size} values of shape {x.shape} do not make {shape}: choose one with as many values")
-    shape = tuple(sides)
-    if [n for n in shape if n > 1] == [n for n in x.shape if n > 1]:
-        return x._with(x._held, x._layout.squeezed_into(shape))
-    index = x._layout.index().reshape(shape)
-    lying = _lying_as(index, x._layout)
+    return pick(x, x._layout.index().reshape(sides))
+
+
+def pick(x: EncryptedArray, chosen: Places) -> EncryptedArray:
+    """Return the values of an array at these of its places; free where they lie as an array of that shape may."""
+    if chosen.size == 0:
+        raise ShapeError(f"nothing of shape {chosen.shape} is left of {x.shape}")
+    lying = _lying_as(chosen, x._layout)
     if lying is not None:
         return x._with(x._held, lying)
-    return moved(x, Layout.of(shape, x._context.slots), index)
+    return moved(x, Layout.of(chosen.shape, x._context.slots), chosen)
 
 
 def _lying_as(index: Places, like: Layout) -> Layout | None:
-    """Return the layout in which values already are at these places, if there is one."""
+    """Return the layout in which all values of another one already are at these places, if there is one."""
+    if index.size != like.size:
+        return None
     strides, extents = [1] * index.ndim, [1] * index.ndim
+    known = {(s, n): e for s, n, e in zip(like.strides, like.shape, like.extents, strict=True) if n > 1}
     for axis, n in enumerate(index.shape):
         if n > 1:
             strides[axis] = int(np.take(index, 1, axis).flat[0] - np.take(index, 0, axis).flat[0])
-            extents[axis] = power_of_two(n)
-    whole = all(n == e for n, e in zip(index.shape, extents, strict=True))
-    layout = Layout(index.shape, tuple(strides), tuple(extents), like.slots, like.batch, like.dead, like.clean)
-    powers = all(s > 0 and s == power_of_two(s) for s in strides)
-    return layout if whole and powers and not like.padded and np.array_equal(layout.index(), index) else None
+            extents[axis] = known.get((strides[axis], n), power_of_two(n))
+    mine = [(s, n) for s, n in zip(strides, index.shape, strict=True) if n > 1]
+    if sorted(mine) != sorted(known):  # axes that are cut otherwise: all of them must be full
+        whole = all(n == e for n, e in zip(index.shape, extents, strict=True))
+        powers = all(s > 0 and s == power_of_two(s) for s in strides)
+        apart = len(np.unique(index)) == index.size
+        if not (whole and powers and apart and not like.padded):
+            return None
+    layout = replace(like, shape=index.shape, strides=tuple(strides), extents=tuple(extents))
+    return layout if np.array_equal(layout.index(), index) else None
 
 
 def take(x: EncryptedArray, key: Any) -> EncryptedArray:
     """Return part of an array."""
     parts = key if isinstance(key, tuple) else (key,)
-    if not all(isinstance(p, (int, np.integer, slice)) or p is Ellipsis or p is None for p in parts):
-        raise ShapeError(
-            "encrypted arrays are indexed by whole numbers, slices, None and …; nobody here sees values to choose by"
-        )
+    if any(isinstance(part, type(x)) for part in parts):
+        raise ShapeError("an encrypted index: nobody here sees values to choose by; lw.lookup reads a table by one")
     try:
         chosen = x._layout.index()[key]
     except (IndexError, ValueError) as error:  # the latter for a step of zero
         raise ShapeError(f"{error}: the shape is {x.shape}") from None
     except TypeError as error:
         raise ShapeError(f"{error}: give whole numbers") from None
-    if chosen.size == 0:
-        raise ShapeError(f"nothing of shape {chosen.shape} is left of {x.shape}")
-    if chosen.size == x.size:
-        same = x._layout.squeezed_into(chosen.shape)
-        if np.array_equal(same.index(), chosen):
-            return x._with(x._held, same)
-    return moved(x, Layout.of(chosen.shape, x._context.slots), chosen)
+    return pick(x, np.asarray(chosen))
 
 
 def roll(x: EncryptedArray, shift: int, axis: int) -> EncryptedArray:

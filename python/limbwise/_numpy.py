@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from limbwise import _moves, numeric
+from limbwise import _arrange, _moves, _products, functions, numeric
 from limbwise import order as _ordered
 from limbwise.array import EncryptedArray
-from limbwise.errors import DtypeError, ShapeError
+from limbwise.errors import DtypeError, ShapeError, TraceError
 
 
 def _none(name: str, **given: Any) -> None:
@@ -156,6 +156,71 @@ def _roll(a: EncryptedArray, shift: Any, axis: Any = None) -> EncryptedArray:
     return a.ravel().roll(shift, 0).reshape(a.shape) if axis is None else a.roll(shift, axis)
 
 
+def _clip(a: EncryptedArray, a_min: Any = None, a_max: Any = None, out: Any = None, **given: Any) -> EncryptedArray:
+    _none("clip", out=out, **{name: value for name, value in given.items() if name not in ("min", "max")})
+    low, high = given.get("min", a_min), given.get("max", a_max)
+    above = a if low is None else functions.maximum(a, low)
+    return above if high is None else functions.minimum(above, high)
+
+
+def _ptp(a: EncryptedArray, axis: Any = None, out: Any = None, keepdims: Any = False) -> EncryptedArray:
+    _none("ptp", out=out)
+    kept = bool(keepdims) and keepdims is not np._NoValue
+    greatest, least = (_extreme("ptp", call)(a, axis, None, kept) for call in (numeric.amax, numeric.amin))
+    return greatest - least
+
+
+def _root(name: str, of: str) -> Callable[..., EncryptedArray]:
+    def refused(*_: Any, **__: Any) -> EncryptedArray:
+        raise DtypeError(
+            f"np.{name} of an encrypted array: a root wants its interval: lw.sqrt({of}, interval=(low, high))"
+        )
+
+    return refused
+
+
+def _product(call: Callable[..., EncryptedArray]) -> Callable[..., EncryptedArray]:
+    """Return a product of two arrays, of which one may be clear."""
+
+    def product(a: Any, b: Any, *args: Any, **given: Any) -> EncryptedArray:
+        one = a if isinstance(a, EncryptedArray) else b
+        left, right = (x if isinstance(x, EncryptedArray) else one._clear(x) for x in (a, b))
+        return call(left, right, *args, **given)
+
+    return product
+
+
+def _einsum(subscripts: Any, *operands: Any, **given: Any) -> EncryptedArray:
+    one = next((x for x in operands if isinstance(x, EncryptedArray)), None)
+    if one is None:
+        raise ShapeError("np.einsum of encrypted arrays: subscripts as text, then the arrays")
+    arrays = [x if isinstance(x, EncryptedArray) else one._clear(x) for x in operands]
+    made: EncryptedArray = _products.einsum(subscripts, *arrays, **given)
+    return made
+
+
+# These put values elsewhere or repeat them, whatever the values are.
+_REARRANGES = (
+    np.take,
+    np.repeat,
+    np.tile,
+    np.flip,
+    np.fliplr,
+    np.flipud,
+    np.rot90,
+    np.swapaxes,
+    np.moveaxis,
+    np.rollaxis,
+    np.expand_dims,
+    np.squeeze,
+    np.ravel,
+    np.diagonal,
+    np.delete,
+    np.compress,
+    np.resize,
+    np.take_along_axis,
+)
+
 FUNCTIONS: dict[Any, Callable[..., EncryptedArray]] = {
     np.sort: _sort,
     np.argsort: _argsort,
@@ -173,4 +238,98 @@ FUNCTIONS: dict[Any, Callable[..., EncryptedArray]] = {
     np.reshape: _reshape,
     np.transpose: _transpose,
     np.roll: _roll,
+    np.concatenate: _arrange.concatenate,
+    np.stack: _arrange.stack,
+    np.vstack: _arrange.raised(2, 0, 0),
+    np.hstack: _arrange.raised(1, 0, 1),
+    np.dstack: _arrange.raised(3, 1, 2),
+    np.column_stack: _arrange.raised(2, 1, 1),
+    np.broadcast_to: _arrange.broadcast_to,
+    np.where: _arrange.where,
+    np.pad: _arrange.pad,
+    np.cumsum: _arrange.cumsum,
+    np.diff: _arrange.diff,
+    np.trace: _arrange.trace,
+    np.average: _arrange.average,
+    np.convolve: _arrange.convolve,
+    np.dot: _product(_products.dot),
+    np.inner: _product(_products.inner),
+    np.outer: _product(_products.outer),
+    np.tensordot: _product(_products.tensordot),
+    np.einsum: _einsum,
+    np.clip: _clip,
+    np.ptp: _ptp,
+    np.std: _root("std", "x.var(axis)"),
+    np.linalg.norm: _root("linalg.norm", "(x * x).sum(axis)"),
+    np.copy: lambda a, *_, **__: a,  # nothing changes an encrypted array
+    np.real: lambda val: val.real,
+    np.imag: lambda val: val.imag,
+    **{function: _arrange.rearranged(function) for function in _REARRANGES},
 }
+
+_POWERS = "a power that is encrypted, or no whole number: approximate with lw.function(x, f, interval=…, degree=…)"
+
+
+def _power(x: Any, exponent: Any) -> Any:
+    if not isinstance(x, EncryptedArray):
+        raise DtypeError(_POWERS)
+    return x ** (int(exponent) if np.ndim(exponent) == 0 and exponent == int(exponent) else exponent)
+
+
+def _operator(name: str) -> Callable[..., Any]:
+    """Return an operator by the method of the operand that is encrypted."""
+
+    def call(a: Any, b: Any) -> Any:
+        return getattr(a, f"__{name}__")(b) if isinstance(a, EncryptedArray) else getattr(b, f"__r{name}__")(a)
+
+    return call
+
+
+# Functions of values, one by one. Those that are polynomials on an interval alone take it from the bound of the array, or
+# have no default and are named in the refusal.
+ELEMENTWISE: dict[Any, Callable[..., Any]] = {
+    np.add: _operator("add"),
+    np.subtract: _operator("sub"),
+    np.multiply: _operator("mul"),
+    np.divide: _operator("truediv"),
+    np.matmul: _operator("matmul"),
+    np.negative: lambda x: -x,
+    np.positive: lambda x: x,
+    np.square: lambda x: x * x,
+    np.power: _power,
+    np.float_power: _power,
+    np.conjugate: lambda x: x.conj(),
+    np.absolute: numeric.absolute,
+    np.fabs: numeric.absolute,
+    np.sign: functions.sign,
+    np.exp: numeric.exp,
+    np.maximum: functions.maximum,
+    np.minimum: functions.minimum,
+    np.fmax: functions.maximum,
+    np.fmin: functions.minimum,
+}
+_INTERVALS = ("sqrt", "log", "reciprocal")
+_ASKS = ("isnan", "isinf", "isfinite", "signbit", "logical_and", "logical_or", "logical_xor", "logical_not")
+
+
+def elementwise(ufunc: np.ufunc, method: str, *inputs: Any, **given: Any) -> Any:
+    """Carry out one of NumPy's element-wise functions."""
+    name = ufunc.__name__
+    if method != "__call__":
+        raise DtypeError(f"np.{name}.{method} of an encrypted array: use the array's methods, such as sum")
+    if given:
+        raise DtypeError(f"np.{name} of an encrypted array takes no {', '.join(given)}: leave it out")
+    if name in ("equal", "not_equal"):
+        EncryptedArray._equal_refused(inputs[0], None)
+    if name in ("less", "less_equal", "greater", "greater_equal"):
+        EncryptedArray._compare_refused(inputs[0], None)
+    ours = ELEMENTWISE.get(ufunc)
+    if ours is not None:
+        return ours(*inputs)
+    if name in _ASKS:
+        raise TraceError(f"np.{name} of an encrypted array: nobody here sees its values")
+    if name in _INTERVALS:
+        text = f"lw.{name}(x, interval=(low, high)), which wants the interval of the values"
+    else:
+        text = f"lw.function(x, np.{name}, interval=(low, high), degree=…), a polynomial on an interval"
+    raise DtypeError(f"np.{name} of an encrypted array: use {text}")

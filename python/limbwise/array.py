@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from limbwise import _files, _moves
+from limbwise._protocols import NumpyProtocols
 from limbwise.errors import ContextError, DtypeError, EncodeError, LevelError, ShapeError, TraceError
 from limbwise.layout import Layout
 
@@ -24,7 +25,7 @@ Clear = npt.NDArray[Any]
 Operand = Any
 
 
-class EncryptedArray:
+class EncryptedArray(NumpyProtocols):
     """An encrypted array of any shape; made by :meth:`limbwise.Context.encrypt`.
 
     ``+ - * @ **`` work with encrypted arrays, NumPy arrays and numbers, and broadcast as NumPy does. ``np.sort``, ``np.sum``
@@ -33,7 +34,6 @@ class EncryptedArray:
     see :attr:`level`, :attr:`log_scale` and :attr:`parts`.
     """
 
-    __array_ufunc__ = None  # NumPy leaves operators with arrays to this class
     __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, context: Context, held: Ciphertext, layout: Layout, is_complex: bool) -> None:
@@ -127,26 +127,6 @@ class EncryptedArray:
 
     def __float__(self) -> NoReturn:
         raise TraceError("an encrypted array is no number here: decrypt it with the context's decrypt")
-
-    def __array__(self, *_: Any, **__: Any) -> NoReturn:
-        raise DtypeError(
-            "an encrypted array is no NumPy array: decrypt it first, or use its own methods and lw's functions"
-        )
-
-    def __array_function__(self, function: Callable[..., Any], types: Any, args: Any, kwargs: Any) -> Any:
-        """Carry out a function of NumPy's: by ours of that name, else by what NumPy makes of our methods."""
-        from limbwise._numpy import FUNCTIONS
-
-        ours = FUNCTIONS.get(function)
-        if ours is not None:
-            return ours(*args, **kwargs)
-        try:
-            return function._implementation(*args, **kwargs)  # type: ignore[attr-defined]
-        except TypeError as e:
-            if "ufunc" not in str(e):
-                raise
-            text = f"np.{function.__name__} of an encrypted array: wanted operators, its own methods or lw's functions"
-            raise DtypeError(text) from None
 
     def __iter__(self) -> Any:
         return (self[i] for i in range(len(self)))
@@ -267,7 +247,7 @@ class EncryptedArray:
         return self.sum(axis, keepdims) * (1.0 / self._count(axis))
 
     def var(self, axis: int | tuple[int, ...] | None = None, ddof: int = 0, keepdims: bool = False) -> EncryptedArray:
-        """Return the variance along axes: the mean of squares minus the square of the mean.
+        """Return the variance along axes: the mean of squares minus the square of the mean; of complex values, of absolute values.
 
         Values much larger than their deviation lose precision: subtract a rough mean first.
 
@@ -283,9 +263,11 @@ class EncryptedArray:
         if not 0 <= ddof < count:
             raise ShapeError(f"ddof = {ddof} with {count} values: choose 0 to {count - 1}")
         total = self.sum(axis, keepdims)
-        squares = (self * self).sum(axis, keepdims)
+        squares = (self * self.conj()).sum(axis, keepdims)
         mean = total * (1.0 / count)
-        return (squares * (1.0 / (count - ddof))) - mean * mean * (count / (count - ddof))
+        variance = (squares * (1.0 / (count - ddof))) - mean * mean.conj() * (count / (count - ddof))
+        variance.is_complex = False
+        return variance
 
     def _count(self, axis: int | tuple[int, ...] | None) -> int:
         return int(np.prod([self.shape[i] for i in _moves.normal_axes(axis, self.ndim)], dtype=np.int64))
@@ -329,7 +311,7 @@ class EncryptedArray:
         return self.reshape((self.size,))
 
     def __getitem__(self, key: Any) -> EncryptedArray:
-        """Return part of the array by integers, slices and ellipses; costs a level."""
+        """Return part of the array by public integers, slices, ellipses, lists of integers and booleans; costs a level."""
         return _moves.take(self, key)
 
     def roll(self, shift: int, axis: int = -1) -> EncryptedArray:
@@ -370,6 +352,15 @@ class EncryptedArray:
         if not self.is_complex:
             return self
         half = (self + self.conj()) * 0.5
+        half.is_complex = False
+        return half
+
+    @property
+    def imag(self) -> EncryptedArray:
+        """The imaginary parts."""
+        if not self.is_complex:
+            return self * 0.0
+        half = (self - self.conj()) * -0.5j
         half.is_complex = False
         return half
 

@@ -203,5 +203,20 @@ def test_complex_values():
 
 
 def test_functions_of_numpy_that_are_none_of_ours_are_refused_by_name(ctx):
-    with pytest.raises(lw.DtypeError, match=r"np\.prod of an encrypted array: wanted operators"):
-        np.prod(ctx.encrypt([0.5, 0.25]))
+    x = ctx.encrypt([0.5, 0.25])
+    for call, error, words in [
+        (lambda: np.prod(x), lw.DtypeError, r"np\.multiply\.reduce of an encrypted array: use the array's methods"),
+        (lambda: np.sqrt(x), lw.DtypeError, r"use lw\.sqrt\(x, interval="),
+        (lambda: np.cos(x), lw.DtypeError, r"use lw\.function\(x, np\.cos, interval="),
+        (lambda: np.std(x), lw.DtypeError, r"lw\.sqrt\(x\.var\(axis\), interval="),
+        (lambda: np.isnan(x), lw.TraceError, "nobody here sees its values"),
+        (lambda: np.add(x, 1, out=np.ones(2)), lw.DtypeError, "takes no out"),
+        (lambda: np.divide(1, x), lw.DtypeError, r"lw\.reciprocal"),
+        (lambda: np.power(x, 0.5), lw.DtypeError, "whole number from 1"),
+        (lambda: np.power(2, x), lw.DtypeError, "a power that is encrypted"),
+        (lambda: np.ones(2) < x, lw.TraceError, r"lw\.compare"),
+        (lambda: np.ones(2) == x, lw.TraceError, r"lw\.equal"),
+        (lambda: np.histogram(x), lw.DtypeError, "is no NumPy array"),
+    ]:
+        with pytest.raises(error, match=words):
+            call()

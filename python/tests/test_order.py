@@ -177,9 +177,7 @@ def test_what_numpy_takes_and_encrypted_arrays_do_not_is_told(deep):
         np.partition(x, 1.5)
     # Whatever we have not is what it was: NumPy cannot read the values.
     with pytest.raises(lw.DtypeError, match="is no NumPy array"):
-        np.cumsum(x)
-    with pytest.raises(lw.DtypeError, match="is no NumPy array"):
-        np.concatenate([x, x])
+        np.unique(x)
     with pytest.raises(lw.DtypeError, match="takes no out"):
         np.sum(np.zeros(3), out=x)
 

@@ -243,6 +243,24 @@ impl Source {
         last
     }
 
+    /// Encrypted arguments that no result depends on, by their positions.
+    pub(super) fn unused(&self) -> Vec<usize> {
+        let inputs = self.inputs();
+        let mut needed = vec![false; inputs + self.steps.len()];
+        self.outcomes.iter().flat_map(|outcome| &outcome.ids).for_each(|&id| needed[id as usize] = true);
+        for (at, step) in self.steps.iter().enumerate().rev() {
+            if needed[inputs + at] {
+                step.operands.iter().for_each(|&id| needed[id as usize] = true);
+            }
+        }
+        let mut ids = needed.into_iter();
+        let read = self.arguments.iter().map(|argument| {
+            let parts: Vec<bool> = ids.by_ref().take(argument.ciphertexts).collect();
+            argument.kind != Kind::Secret || parts.contains(&true)
+        });
+        read.enumerate().filter(|&(_, read)| !read).map(|(at, _)| at).collect()
+    }
+
     /// Steps by their kind.
     fn kinds(&self) -> BTreeMap<&'static str, usize> {
         let mut kinds = BTreeMap::new();
@@ -314,7 +332,7 @@ impl Program for Heir {
     }
 
     fn details(&self) -> Details {
-        let header = &self.source.header;
+        let (header, unused) = (&self.source.header, self.source.unused());
         fields(json!({
             "function": self.source.name,
             "operations": self.source.steps.len(),
@@ -324,6 +342,7 @@ impl Program for Heir {
             "extra_levels": self.slack,
             "log2_scales_apart": (self.apart > 0.0).then(|| self.apart.log2()),
             "bootstrap_plan": self.plan,
+            "unused_arguments": (!unused.is_empty()).then_some(unused),
             "twin": self.wrapped.as_ref().map(|warning| json!({ "warning": warning })),
         }))
     }

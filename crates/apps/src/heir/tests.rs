@@ -266,6 +266,26 @@ fn results_that_wrap_around_are_told() {
     assert!(warnings.contains("wrap around the modulus 2^55"), "{warnings}");
 }
 
+/// heir-opt may leave an operand out; the numbers that a user gives for it then change nothing.
+#[test]
+fn arguments_that_no_result_depends_on_are_told() {
+    let of_two = |body: &str| {
+        let text = function(body, "!ct1")
+            .replacen("^bb0(%x: !ct1)", "^bb0(%x: !ct1, %y: !ct1)", 1)
+            .replacen("(!ct1) -> !ct1, sym_name", "(!ct1, !ct1) -> !ct1, sym_name", 1);
+        source(&text).unwrap()
+    };
+    let cut = of_two("%a = \"ckks.negate\"(%y) : (!ct1) -> !ct1\n\"func.return\"(%x) : (!ct1) -> ()");
+    assert_eq!(cut.unused(), [1]);
+    let program = Heir::choose(Arc::new(cut), 1.0).unwrap();
+    assert_eq!(crate::program::Program::details(&program)["unused_arguments"], serde_json::json!([1]));
+    let client = HeirClient::new(&program, &[vec![1.0; 8], vec![1.0; 8]]).unwrap();
+    let warnings = client.conclude(&vec![vec![vec![1.0.into(); 8]]]).warnings;
+    assert_eq!(warnings, ["no result depends on argument 1: no step that leads to one reads it"]);
+    let whole = of_two("%a = \"ckks.add\"(%x, %y) : (!ct1, !ct1) -> !ct1\n\"func.return\"(%a) : (!ct1) -> ()");
+    assert_eq!(whole.unused(), [0; 0]);
+}
+
 #[test]
 fn blobs_are_read_in_the_form_of_their_type() {
     let read = |of_type: &str, blob: &str| {

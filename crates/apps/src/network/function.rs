@@ -77,6 +77,8 @@ fn erf(x: f64) -> f64 {
 impl Named {
     fn evaluate(self, x: f64) -> f64 {
         match self {
+            // What is no number stays none: it tells that a function has no value there.
+            _ if x.is_nan() => x,
             Self::Relu => x.max(0.0),
             Self::Sigmoid => 1.0 / (1.0 + (-x).exp()),
             Self::Tanh => x.tanh(),
@@ -102,7 +104,7 @@ impl Joined {
             Self::Add => a + b,
             Self::Mul => a * b,
             Self::Div => a / b,
-            // What is no number stays none: it tells that a function has no value there.
+            // As above.
             Self::Max | Self::Min if a.is_nan() || b.is_nan() => f64::NAN,
             Self::Max => a.max(b),
             Self::Min => a.min(b),
@@ -277,7 +279,8 @@ mod tests {
         assert_eq!(line.straight(), Some([1.5, 0.5]));
         assert!(Expression::X.by(Joined::Pow, 2.0).is_square() && !line.is_square());
         assert!(Expression::X.of(Named::Relu).is_relu() && Expression::X.by(Joined::Max, 0.0).is_relu());
-        assert!(Expression::X.of(Named::Sqrt).by(Joined::Max, 1.0).evaluate(-1.0).is_nan());
+        let root = Expression::X.of(Named::Sqrt);
+        assert!(root.clone().by(Joined::Max, 1.0).evaluate(-1.0).is_nan() && root.of(Named::Relu).evaluate(-1.0).is_nan());
         let both = silu.after(&line);
         assert!((both.evaluate(1.0) - silu.evaluate(2.0)).abs() < 1e-15 && both.size() > silu.size());
         let text = serde_json::to_string(&both).unwrap();
