@@ -70,8 +70,10 @@ test-plans:  ## every workload's predicted seconds, memory and precision beside 
 	cargo build --release -p limbwise-cli
 	python3 scripts/plan_check.py $${CARGO_TARGET_DIR:-target}/release/limbwise
 
-test-all: test-python test-sweep test-sklearn test-recipes test-plans  ## also the long tests, and the server's API fuzzed (schemathesis from PyPI)
+test-all: test-python test-sweep test-sklearn test-recipes test-plans  ## also the long tests, random arrays and networks, and the server's API fuzzed (schemathesis from PyPI)
 	cargo test --workspace -- --include-ignored
+	$(PYTHON) scripts/random_arrays.py
+	$(PYTHON) scripts/random_networks.py $${CARGO_TARGET_DIR:-target}/campaign/networks
 	python3 scripts/fuzz_api.py $${CARGO_TARGET_DIR:-target}/debug/limbwise
 	python3 scripts/browse_pages.py $${CARGO_TARGET_DIR:-target}/debug/limbwise
 	$(MAKE) docs && python3 scripts/browse_site.py
