@@ -92,7 +92,9 @@ impl Client for HeirClient {
         warnings.extend(self.program.beyond(&twin));
         let unused = self.program.source().unused();
         // heir-opt of 2026 leaves the second operand of a tensor.concat out, without a word.
-        warnings.extend(unused.iter().map(|at| format!("no result depends on argument {at}: no step that leads to one reads it")));
+        warnings.extend(
+            unused.iter().map(|at| format!("no result depends on argument {at}: no step that leads to one reads it")),
+        );
         match (self.arrays(&got), self.arrays(&twin)) {
             (Ok(got), Ok(twin)) => {
                 details.extend(fields(json!({ "largest_error": farthest(&got, &twin) })));

@@ -270,9 +270,11 @@ fn results_that_wrap_around_are_told() {
 #[test]
 fn arguments_that_no_result_depends_on_are_told() {
     let of_two = |body: &str| {
-        let text = function(body, "!ct1")
-            .replacen("^bb0(%x: !ct1)", "^bb0(%x: !ct1, %y: !ct1)", 1)
-            .replacen("(!ct1) -> !ct1, sym_name", "(!ct1, !ct1) -> !ct1, sym_name", 1);
+        let text = function(body, "!ct1").replacen("^bb0(%x: !ct1)", "^bb0(%x: !ct1, %y: !ct1)", 1).replacen(
+            "(!ct1) -> !ct1, sym_name",
+            "(!ct1, !ct1) -> !ct1, sym_name",
+            1,
+        );
         source(&text).unwrap()
     };
     let cut = of_two("%a = \"ckks.negate\"(%y) : (!ct1) -> !ct1\n\"func.return\"(%x) : (!ct1) -> ()");

@@ -23,15 +23,18 @@ pub struct Twins {
     pub polynomial: Vec<f64>,
     /// How far the value that fills its range most does so, and which it is; above 1 it is outside.
     pub fill: (f64, usize),
+    /// The first value outside its range, with how far it fills it. What follows from it may be farther outside.
+    pub outside: Option<(usize, f64)>,
 }
 
 impl Twins {
     fn of(network: &Network, program: &Planned, sample: &[f64]) -> Self {
         let clear = network.outputs(&network.exact(sample));
         let values = network.values(sample, &|at, _, x| program.replaced(at, x));
-        let fills = values.iter().enumerate().map(|(at, numbers)| (program.fill(at, numbers), at));
-        let fill = fills.max_by(|a, b| a.0.total_cmp(&b.0)).unwrap_or_default();
-        Self { clear, polynomial: network.outputs(&values), fill }
+        let fills: Vec<f64> = values.iter().enumerate().map(|(at, numbers)| program.fill(at, numbers)).collect();
+        let fullest = fills.iter().copied().zip(0..).max_by(|a, b| a.0.total_cmp(&b.0));
+        let outside = fills.iter().position(|&fill| fill > 1.0).map(|at| (at, fills[at]));
+        Self { clear, polynomial: network.outputs(&values), fill: fullest.unwrap_or_default(), outside }
     }
 }
 
@@ -111,6 +114,7 @@ impl NetworkClient {
             largest_value_over_range: twins.iter().map(|twin| twin.fill.0).fold(0.0, f64::max),
             accuracy: (!self.labels.is_empty())
                 .then(|| [right(&|at| class(&twins[at].clear)), right(&|at| class(&twins[at].polynomial))]),
+            outside: None,
             warning: None,
         };
         twin.judged(self.outside(twins))
@@ -121,18 +125,17 @@ impl NetworkClient {
         twins.iter().map(|twin| twin.fill).max_by(|a, b| a.0.total_cmp(&b.0)).unwrap_or_default()
     }
 
-    /// A warning of samples that leave calibrated ranges.
+    /// A warning of samples that leave calibrated ranges, with the first layer where one does.
     fn outside(&self, twins: &[Twins]) -> Option<String> {
-        let outside = twins.iter().filter(|twin| twin.fill.0 > 1.0).count();
-        let (fill, at) = self.fullest(twins);
-        (outside > 0).then(|| {
-            format!(
-                "{outside} of {} samples have values beyond the calibrated ranges, most in layer {}, whose range is {} with its margin and which they fill {fill:.3} times: their results are not to be trusted, or refused at decryption; calibrate on more data or with a wider --margin",
-                twins.len(),
-                self.network.skeleton.values[at].name,
-                self.program.range(at)
-            )
-        })
+        let outside = || twins.iter().filter_map(|twin| twin.outside);
+        let (at, fill) = outside().min_by(|a, b| a.0.cmp(&b.0).then(b.1.total_cmp(&a.1)))?;
+        Some(format!(
+            "{} of {} samples have values beyond the calibrated ranges, first in layer {}, whose range is {} with its margin and which they fill {fill:.3} times: their results are not to be trusted, or refused at decryption; calibrate on more data or with a wider --margin",
+            outside().count(),
+            twins.len(),
+            self.network.skeleton.values[at].name,
+            self.program.range(at)
+        ))
     }
 
     /// The numbers of all outputs of each sample, from decrypted results.

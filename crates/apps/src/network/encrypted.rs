@@ -15,7 +15,7 @@ use super::{
     levels::LevelPlan,
     map::{Packed, Part},
     skeleton::{Operation, Value},
-    twin::Twin,
+    twin::{Twin, most},
 };
 use crate::{
     memory::Room,
@@ -187,7 +187,7 @@ impl Planned {
             return 0.0;
         }
         let Unit { middle, half } = self.made.units[at];
-        numbers.iter().map(|x| (x - middle).abs() / half).fold(0.0, f64::max)
+        most(numbers.iter().map(|x| (x - middle).abs() / half))
     }
 
     /// The numbers that a value is made for: its calibrated range with its margin.

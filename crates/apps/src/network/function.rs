@@ -280,7 +280,9 @@ mod tests {
         assert!(Expression::X.by(Joined::Pow, 2.0).is_square() && !line.is_square());
         assert!(Expression::X.of(Named::Relu).is_relu() && Expression::X.by(Joined::Max, 0.0).is_relu());
         let root = Expression::X.of(Named::Sqrt);
-        assert!(root.clone().by(Joined::Max, 1.0).evaluate(-1.0).is_nan() && root.of(Named::Relu).evaluate(-1.0).is_nan());
+        assert!(
+            root.clone().by(Joined::Max, 1.0).evaluate(-1.0).is_nan() && root.of(Named::Relu).evaluate(-1.0).is_nan()
+        );
         let both = silu.after(&line);
         assert!((both.evaluate(1.0) - silu.evaluate(2.0)).abs() < 1e-15 && both.size() > silu.size());
         let text = serde_json::to_string(&both).unwrap();

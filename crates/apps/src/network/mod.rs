@@ -63,6 +63,10 @@ pub enum NetworkError {
         "polynomials in the place of functions change outputs by up to {error:.2e}, and the largest output is {output:.3}: {advice}; --inexact takes them as they are"
     )]
     Twin { error: f64, output: f64, advice: &'static str },
+    #[error(
+        "{outside}: outputs change by up to {error:.2e}, the largest is {output:.3}; --inexact takes them as they are"
+    )]
+    Outside { error: f64, output: f64, outside: String },
     #[error("{what}: got {got}, wanted {wanted}")]
     Shape { what: &'static str, got: String, wanted: String },
     #[error(transparent)]

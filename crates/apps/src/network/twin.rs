@@ -17,7 +17,10 @@ pub struct Twin {
     pub largest_value_over_range: f64,
     /// Share of samples whose class is their label, of the network and of the twin.
     pub accuracy: Option<[f64; 2]>,
-    /// Of values that leave their calibrated ranges, and of outputs that differ by more than [`WARNED`] of the largest.
+    /// Of values that leave their calibrated ranges.
+    #[serde(skip)]
+    pub outside: Option<String>,
+    /// The same, and of outputs that differ by more than [`WARNED`] of the largest.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub warning: Option<String>,
 }
@@ -38,15 +41,22 @@ impl Twin {
                 "polynomials in the place of functions change outputs by up to {largest_error:.2e}, the largest output is {largest_output:.3}: {ADVICE}"
             )
         };
-        let all: Vec<String> = outside.into_iter().chain((!is_near).then(text)).collect();
-        Self { warning: (!all.is_empty()).then(|| all.join("; ")), ..self }
+        let all: Vec<String> = outside.clone().into_iter().chain((!is_near).then(text)).collect();
+        Self { outside, warning: (!all.is_empty()).then(|| all.join("; ")), ..self }
     }
 
     /// # Errors
     /// [`NetworkError::Twin`] for outputs that differ by more than the largest of them.
     pub fn check(&self) -> Result<(), NetworkError> {
         let Self { largest_error: error, largest_output: output, .. } = *self;
-        if error <= output { Ok(()) } else { Err(NetworkError::Twin { error, output, advice: ADVICE }) }
+        if error <= output {
+            return Ok(());
+        }
+        // Beyond its range a polynomial takes any value: then no smaller error helps.
+        match &self.outside {
+            Some(outside) => Err(NetworkError::Outside { error, output, outside: outside.clone() }),
+            None => Err(NetworkError::Twin { error, output, advice: ADVICE }),
+        }
     }
 }
 
@@ -64,7 +74,7 @@ mod tests {
         let twin = |largest_error| {
             let accuracy = None;
             let (mean_error, largest_output, largest_value_over_range) = (0.0, 2.0, 1.0);
-            let (samples, same_class, warning) = (1, 1, None);
+            let (samples, same_class, outside, warning) = (1, 1, None, None);
             let twin = Twin {
                 samples,
                 same_class,
@@ -73,6 +83,7 @@ mod tests {
                 largest_output,
                 largest_value_over_range,
                 accuracy,
+                outside,
                 warning,
             };
             twin.judged(None)
@@ -83,7 +94,9 @@ mod tests {
         assert!(wrong.warning.is_some());
         let both = twin(0.5).judged(Some("one sample is outside".into())).warning.unwrap();
         assert!(both.starts_with("one sample is outside; polynomials"), "{both}");
-        assert!(wrong.check().unwrap_err().to_string().contains("--inexact"));
+        assert!(wrong.check().unwrap_err().to_string().contains("take a smaller --error"));
+        let outside = wrong.judged(Some("one sample is outside".into())).check().unwrap_err().to_string();
+        assert!(outside.starts_with("one sample is outside: outputs change by up to inf, the largest"), "{outside}");
         assert!(most([1.0, f64::NAN, 0.0].into_iter()).is_infinite());
     }
 }

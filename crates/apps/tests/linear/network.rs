@@ -119,7 +119,7 @@ fn values_that_leave_their_ranges_are_told_before_any_key() {
     (of.from, of.to) = (0.1 * of.from, 0.1 * of.to);
     let warning = sides(&leveled(15), narrow).1.twin().warning.unwrap();
     assert!(
-        warning.starts_with("1 of 1 samples have values beyond the calibrated ranges, most in layer "),
+        warning.starts_with("1 of 1 samples have values beyond the calibrated ranges, first in layer "),
         "{warning}"
     );
     assert!(warning.contains("wider --margin"), "{warning}");
