@@ -98,6 +98,54 @@ pub struct Activation {
     pub error: f64,
 }
 
+/// Activations that were found for one choice of a sign. Functions that differ by a factor have one polynomial in units: a
+/// search of seconds serves all ReLUs of a network, and all rounds of a maximum.
+#[derive(Default)]
+pub(super) struct Found(Vec<Shape>);
+
+/// A function in units, at the points of the grid, with its activation and the error that was asked for.
+struct Shape {
+    samples: Vec<f64>,
+    error: f64,
+    /// For a function whose largest value is 1.
+    activation: Activation,
+}
+
+/// What rounding does to a function in units.
+const ROUNDING: f64 = 1e-13;
+
+impl Found {
+    /// As [`Activation::new`].
+    ///
+    /// # Errors
+    /// As [`Activation::new`].
+    pub(super) fn activation(
+        &mut self,
+        named: (&str, &Expression),
+        unit: Unit,
+        wanted: Wanted<'_>,
+    ) -> std::result::Result<Activation, NetworkError> {
+        let of = |at: u32| named.1.evaluate(unit.middle + unit.half * point(at));
+        let mut samples: Vec<f64> = (0..=POINTS).map(of).collect();
+        let largest = samples.iter().fold(1e-12, |most: f64, y| most.max(y.abs()));
+        samples.iter_mut().for_each(|y| *y /= largest);
+        let alike = |shape: &&Shape| {
+            let near = |(a, b): (&f64, &f64)| (a - b).abs() <= ROUNDING;
+            shape.error.total_cmp(&wanted.error).is_eq() && shape.samples.iter().zip(&samples).all(near)
+        };
+        let scaled = |activation: Activation, by: f64| {
+            let Unit { middle, half } = activation.unit;
+            Activation { unit: Unit { middle, half: half * by }, ..activation }
+        };
+        if let Some(shape) = self.0.iter().find(alike) {
+            return Ok(scaled(shape.activation.clone(), largest));
+        }
+        let activation = Activation::new(named, unit, wanted)?;
+        self.0.push(Shape { samples, error: wanted.error, activation: scaled(activation.clone(), 1.0 / largest) });
+        Ok(activation)
+    }
+}
+
 const MOST_DEPTH: usize = 8;
 const POINTS: u32 = 4096;
 
@@ -417,6 +465,27 @@ mod tests {
                 assert!(off <= error * 1.01 + 1e-9, "{} at {u}: {off}", expression.text());
             }
         }
+    }
+
+    #[test]
+    fn functions_of_one_shape_have_one_polynomial() {
+        let mut found = Found::default();
+        let mut of = |expression: &Expression, half, error| {
+            let unit = Unit { middle: 0.0, half };
+            let shared = found.activation(("a", expression), unit, asked(error)).unwrap();
+            let own = Activation::new(("a", expression), unit, asked(error)).unwrap();
+            assert_eq!((shared.depth(), shared.text()), (own.depth(), own.text()));
+            assert!((shared.unit.half - own.unit.half).abs() <= 1e-12 * own.unit.half, "{half}");
+            for at in 0..=1000 {
+                let u = f64::from(at) / 500.0 - 1.0;
+                assert!((shared.evaluate(u) - own.evaluate(u)).abs() < 1e-9, "{half}: {u}");
+            }
+            found.0.len()
+        };
+        let (relu, twice) = (Expression::X.of(Named::Relu), Expression::X.of(Named::Relu).by(Joined::Mul, 2.0));
+        assert_eq!([of(&relu, 3.0, 1e-3), of(&relu, 0.7, 1e-3), of(&twice, 11.0, 1e-3)], [1; 3]);
+        assert_eq!(of(&relu, 3.0, 2e-3), 2);
+        assert_eq!([of(&silu(), 3.0, 1e-3), of(&silu(), 3.0, 1e-3), of(&silu(), 3.1, 1e-3)], [3, 3, 4]);
     }
 
     #[test]

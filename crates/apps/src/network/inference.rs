@@ -2,7 +2,7 @@
 
 use super::{
     Network, NetworkError, Planned, Skeleton,
-    activation::{Activation, SignChoice, Unit, Wanted},
+    activation::{Activation, Found, SignChoice, Unit, Wanted},
     calibration::Range,
     layout::{Layout, layouts},
     levels::LevelPlan,
@@ -124,6 +124,7 @@ impl Inference {
     pub(super) fn fitted(&self) -> std::result::Result<Fitted, NetworkError> {
         self.check()?;
         let (mut units, mut activations): (Vec<Unit>, Vec<Option<Activation>>) = (Vec::new(), Vec::new());
+        let mut found = Found::default();
         for (at, value) in self.network.values.iter().enumerate() {
             let (unit, activation) = match &value.operation {
                 Operation::Input | Operation::Affine { .. } => (self.unit(at), None),
@@ -133,7 +134,7 @@ impl Inference {
                 Operation::Function { of, expression } => {
                     let (named, unit) = ((&*value.name, expression), units[*of]);
                     let error = steep::error(&self.squarings, named, unit, self.error);
-                    let activation = Activation::new(named, unit, Wanted { error, sign: self.sign.as_ref() })?;
+                    let activation = found.activation(named, unit, Wanted { error, sign: self.sign.as_ref() })?;
                     (activation.unit, Some(activation))
                 }
             };
