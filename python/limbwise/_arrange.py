@@ -39,9 +39,11 @@ def rearranged(function: Callable[..., Any]) -> Callable[..., EncryptedArray]:
     def of(a: Any, *args: Any, **kwargs: Any) -> EncryptedArray:
         if not isinstance(a, EncryptedArray):
             raise DtypeError(f"np.{function.__name__}: an encrypted argument after the first: only the array may be")
+        if kwargs.get("out") is not None or any(isinstance(argument, np.ndarray) for argument in args[2:]):
+            raise DtypeError(f"np.{function.__name__} of an encrypted array takes no out: leave it out")
         try:
             chosen = np.asarray(function(a._layout.index(), *args, **kwargs))
-        except (ValueError, IndexError) as error:
+        except (ValueError, IndexError, TypeError) as error:
             raise ShapeError(f"np.{function.__name__} of shape {a.shape}: {error}") from None
         return _moves.pick(a, chosen)
 

@@ -216,7 +216,6 @@ _REARRANGES = (
     np.ravel,
     np.diagonal,
     np.delete,
-    np.compress,
     np.resize,
     np.take_along_axis,
 )

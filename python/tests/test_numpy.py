@@ -184,6 +184,8 @@ def test_arguments_without_a_meaning_are_refused(ctx):
         lambda: np.einsum("ij->i", x, out=np.zeros(3)),
         lambda: np.linalg.norm(x),
         lambda: np.take(A, x),
+        lambda: np.take(x, [0], out=np.zeros(1)),
+        lambda: np.take(x, [0], 0, np.zeros(1)),
     ]:
         with pytest.raises(lw.DtypeError):
             call()
