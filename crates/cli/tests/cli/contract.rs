@@ -306,7 +306,7 @@ fn values_outside_their_ranges_are_named_where_results_are_withheld() {
     let network = ["network", "--model", &model, "--data", &x, "--error", "0.02", "--margin", "1"];
     let plan = valid(&folder, "plan", &[&["plan"], &network[..], &["--json"]].concat());
     let warning = plan["twin"]["warning"].as_str().unwrap();
-    assert!(warning.starts_with("1 of 1 samples have values beyond the calibrated ranges, first in layer square"));
+    assert!(warning.starts_with("1 of 1 samples have values beyond the calibrated ranges, first in layer sum"));
     assert!(warning.contains(", whose range is ") && warning.contains(" to "), "{warning}");
     let output = folder.run(&[&["run"], &network[..], &["--json"]].concat());
     let text = String::from_utf8(output.stderr).unwrap();
@@ -328,8 +328,8 @@ fn values_outside_their_ranges_are_named_where_results_are_withheld() {
     };
     let (bare, compared) = (told(&decrypt), told(&[&decrypt[..], &["--compare"]].concat()));
     let outputs = "a likely cause: a value beyond its calibrated range; those of the outputs are, with their margin, ";
-    assert!(bare.contains("the values are withheld") && bare.contains(outputs) && !bare.contains("square"), "{bare}");
-    let layer = "a likely cause: 1 of 1 samples have values beyond the calibrated ranges, first in layer square";
+    assert!(bare.contains("the values are withheld") && bare.contains(outputs) && !bare.contains("in layer"), "{bare}");
+    let layer = "a likely cause: 1 of 1 samples have values beyond the calibrated ranges, first in layer sum";
     assert!(compared.contains("the values are withheld") && compared.contains(layer), "{compared}");
 }
 
