@@ -249,7 +249,8 @@ class EncryptedArray(NumpyProtocols):
     def var(self, axis: int | tuple[int, ...] | None = None, ddof: int = 0, keepdims: bool = False) -> EncryptedArray:
         """Return the variance along axes: the mean of squares minus the square of the mean.
 
-        That of complex values has squares of absolute values, and is real. Values much larger than their deviation lose precision: subtract a rough mean first.
+        That of complex values has squares of absolute values, and is real. Values much larger than their deviation
+        lose precision: subtract a rough mean first.
 
         Args:
             axis: one axis or several, counted from the front or, if negative, from the back; all by default.
