@@ -330,6 +330,10 @@ class EncryptedIntegers:
                 raise DtypeError(f"{self.dtype} and {other.dtype} do not go together: encrypt both with one dtype")
             return EncryptedIntegers(self.keys, session.binary(op, self._ciphertext, other._ciphertext), shape, dtype)
         value = _whole(other)
+        if value is None and isinstance(other, (np.ndarray, list, tuple)):
+            raise DtypeError(
+                f"{op} of encrypted integers and clear ones of shape {np.shape(other)}: encrypt both, or give one integer"
+            )
         if value is None:
             return NotImplemented  # type: ignore[no-any-return]
         return EncryptedIntegers(self.keys, session.clear(op, self._ciphertext, value), self.shape, dtype)

@@ -127,6 +127,9 @@ def test_mistakes(keys, tmp_path):
         keys.encrypt([1, 300], np.uint8)
     with pytest.raises(lw.ShapeError, match="nothing to encrypt"):
         keys.encrypt(np.zeros(0, np.uint8))
+    for call in (lambda: x + np.ones(3, np.uint8), lambda: np.ones(3, np.uint8) * x, lambda: x < [1, 2, 3]):
+        with pytest.raises(lw.DtypeError, match="encrypt both, or give one integer"):
+            call()
     with pytest.raises(lw.DtypeError, match="uint8 and int8 do not go together"):
         x + keys.encrypt(np.array([1, 2], np.int8))
     with pytest.raises(lw.ShapeError, match="equal ones go together"):
