@@ -22,6 +22,9 @@ from limbwise.layout import Layout
 Piece = Any
 Places = npt.NDArray[np.int64]
 
+# Of a map that is made here: places and weights of more take over a gigabyte before anything is computed.
+MOST_WEIGHTS = 1 << 24
+
 
 def one_axis(axis: Any, ndim: int) -> int:
     """Return one axis as a number from 0."""
@@ -108,12 +111,14 @@ def _without(shape: tuple[int, ...], axis: int) -> tuple[int, ...]:
     return shape[:axis] + shape[axis + 1 :]
 
 
+def _shape(piece: Piece) -> tuple[int, ...]:
+    return piece.shape if isinstance(piece, EncryptedArray) else np.shape(piece)
+
+
 def stack(arrays: Sequence[Piece], axis: int = 0, out: None = None, **given: Any) -> EncryptedArray:
     """Join arrays of one shape along a new axis."""
-    shape, given["out"] = _first(arrays).shape, out
-    if any(np.shape(piece) != shape for piece in arrays if not isinstance(piece, EncryptedArray)) or any(
-        piece.shape != shape for piece in arrays if isinstance(piece, EncryptedArray)
-    ):
+    shape, given["out"] = _shape(arrays[0]), out
+    if any(_shape(piece) != shape for piece in arrays):
         raise ShapeError("np.stack: arrays of different shapes: give all the same, or join them by np.concatenate")
     at = one_axis(axis, len(shape) + 1)
     wide = (*shape[:at], 1, *shape[at:])
@@ -136,8 +141,7 @@ def raised(least: int, behind: int, axis: int) -> Callable[..., EncryptedArray]:
     def joined(tup: Sequence[Piece], **given: Any) -> EncryptedArray:
         pieces = []
         for piece in tup:
-            shape = tuple(piece.shape) if isinstance(piece, EncryptedArray) else np.shape(piece)
-            shape = shape or (1,)
+            shape = _shape(piece) or (1,)
             if len(shape) < least:
                 tail = min(behind, least - len(shape))
                 shape = (1,) * (least - len(shape) - tail) + shape + (1,) * tail
@@ -165,6 +169,11 @@ def cumsum(a: EncryptedArray, axis: int | None = None, dtype: None = None, out: 
     if axis is None:
         a, axis = a.ravel(), 0
     number = one_axis(axis, a.ndim)
+    if a.shape[number] ** 2 > MOST_WEIGHTS:
+        raise ShapeError(
+            f"np.cumsum of {a.shape[number]} numbers: its map has a weight for each pair of them; reshape to rows and columns, "
+            "sum along the rows, and add the sums of the rows before"
+        )
     sums = contract(a, number, np.triu(np.ones((a.shape[number],) * 2)))
     order = [*range(number), a.ndim - 1, *range(number, a.ndim - 1)]
     return sums.transpose(*order)
@@ -253,6 +262,10 @@ def convolve(a: Any, v: Any, mode: str = "full") -> EncryptedArray:
     if x.ndim != 1 or kernel.ndim != 1 or kernel.size == 0 or kernel.dtype.kind != "f":
         raise ShapeError(f"np.convolve of shapes {x.shape} and {kernel.shape}: wanted two vectors of real numbers")
     n, m = x.size, kernel.size
+    if n * m > MOST_WEIGHTS:
+        raise ShapeError(
+            f"np.convolve of {n} numbers with {m}: its map has a weight for each pair, at most {MOST_WEIGHTS}"
+        )
     if mode not in ("full", "same", "valid"):
         raise ShapeError(f"np.convolve: mode {mode!r}: choose full, same or valid")
     length = {"full": n + m - 1, "same": max(n, m), "valid": abs(n - m) + 1}[mode]

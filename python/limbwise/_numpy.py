@@ -266,13 +266,14 @@ FUNCTIONS: dict[Any, Callable[..., EncryptedArray]] = {
     **{function: _arrange.rearranged(function) for function in _REARRANGES},
 }
 
-_POWERS = "a power that is encrypted, or no whole number: approximate with lw.function(x, f, interval=…, degree=…)"
-
 
 def _power(x: Any, exponent: Any) -> Any:
     if not isinstance(x, EncryptedArray):
-        raise DtypeError(_POWERS)
-    return x ** (int(exponent) if np.ndim(exponent) == 0 and exponent == int(exponent) else exponent)
+        raise DtypeError(
+            "np.power with an encrypted exponent: approximate with lw.function(x, f, interval=(low, high), degree=…)"
+        )
+    whole = isinstance(exponent, (float, np.floating)) and float(exponent).is_integer()
+    return x ** (int(exponent) if whole else exponent)
 
 
 def _operator(name: str) -> Callable[..., Any]:
@@ -318,16 +319,19 @@ def elementwise(ufunc: np.ufunc, method: str, *inputs: Any, **given: Any) -> Any
         raise DtypeError(f"np.{name}.{method} of an encrypted array: use the array's methods, such as sum")
     if given:
         raise DtypeError(f"np.{name} of an encrypted array takes no {', '.join(given)}: leave it out")
+    one = next(x for x in inputs if isinstance(x, EncryptedArray))
     if name in ("equal", "not_equal"):
-        EncryptedArray._equal_refused(inputs[0], None)
+        one._equal_refused(None)
     if name in ("less", "less_equal", "greater", "greater_equal"):
-        EncryptedArray._compare_refused(inputs[0], None)
+        one._compare_refused(None)
     ours = ELEMENTWISE.get(ufunc)
     if ours is not None:
         return ours(*inputs)
     if name in _ASKS:
         raise TraceError(f"np.{name} of an encrypted array: nobody here sees its values")
-    if name in _INTERVALS:
+    if ufunc.nin > 1:
+        text = "operators and lw's functions, which make it of sums and products"
+    elif name in _INTERVALS:
         text = f"lw.{name}(x, interval=(low, high)), which wants the interval of the values"
     else:
         text = f"lw.function(x, np.{name}, interval=(low, high), degree=…), a polynomial on an interval"
