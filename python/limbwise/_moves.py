@@ -298,6 +298,10 @@ def reshape(x: EncryptedArray, shape: tuple[int, ...]) -> EncryptedArray:
         sides[sides.index(-1)] = x.size // int(np.prod(known, dtype=np.int64))
     if any(n < 1 for n in sides) or np.prod(sides, dtype=np.int64) != x.size:
         raise ShapeError(f"{x.size} values of shape {x.shape} do not make {shape}: choose one with as many values")
+    if [n for n in sides if n > 1] == [
+        n for n in x.shape if n > 1
+    ]:  # products do this each time: no place is looked at
+        return x._with(x._held, x._layout.squeezed_into(tuple(sides)))
     return pick(x, x._layout.index().reshape(sides))
 
 
