@@ -163,11 +163,8 @@ impl Sort {
         if !(2..=slots).contains(&count) {
             return Err(refused(slots).into());
         }
-        let network = Network::new(task.network.kind(), count).ok_or_else(|| refused(slots))?;
+        let network = Network::within(task.network.kind(), count, slots).ok_or_else(|| refused(slots))?;
         let needed = Sorter::slots(&network);
-        if needed > slots {
-            return Err(refused(network.count / network.ways).into());
-        }
         let (range, gap) = (most - least, task.encrypted_gap());
         if !(task.gap < range && task.gap >= range * FINEST) {
             return Err(SortError::Gap { gap: task.gap, least, most, finest: range * FINEST }.into());
@@ -239,14 +236,14 @@ impl Sort {
     /// What the network costs.
     pub(crate) fn cost(&self) -> f64 {
         let (policy, columns) = (LevelPolicy::of(&self.params), 1 + self.task.sizes.len());
-        self.means.sorter.cost(policy, self.means.network.stages.len(), columns)
+        self.means.sorter.cost(policy, &self.means.network, columns)
     }
 
     /// Messages that are bootstrapped, by the rule that the program follows.
     fn bootstrapped(&self) -> usize {
         let (policy, columns) = (LevelPolicy::of(&self.params), 1 + self.task.sizes.len());
         let Sorting { network, sorter, .. } = &*self.means;
-        sorter.bootstrapped(policy, network.stages.len(), columns)
+        sorter.bootstrapped(policy, network, columns)
     }
 }
 

@@ -115,14 +115,17 @@ fn networks_sort_slots_and_carry_columns_along() {
     let s = Session::new(&small(16), &steps);
     let auto = s.auto();
     let comparison = Comparison::new(1.0, 1.0 / 32.0, 1e-3, 4).unwrap();
-    for (kind, count) in [
-        (NetworkKind::KWay(2), 8),
-        (NetworkKind::Bitonic, 8),
-        (NetworkKind::KWay(3), 9),
-        (NetworkKind::KWay(4), 16),
-        (NetworkKind::KWay(5), 25),
+    for (kind, count, most) in [
+        (NetworkKind::KWay(2), 8, 8),
+        (NetworkKind::Bitonic, 8, 8),
+        (NetworkKind::KWay(3), 9, 16),
+        (NetworkKind::KWay(4), 16, 16),
+        (NetworkKind::KWay(5), 25, 64),
+        // Networks without room are their first positions, with groups that lack members.
+        (NetworkKind::KWay(3), 12, 16),
+        (NetworkKind::KWay(5), 30, 32),
     ] {
-        let network = Network::new(kind, count).unwrap();
+        let network = Network::within(kind, count, most).unwrap();
         assert_eq!(network.count, count);
         let sorter = Sorter::new(&comparison, &network).unwrap();
         let slots = Sorter::slots(&network);

@@ -7,6 +7,7 @@
 //! the odd-even merge of \[Bat68\]. A merge takes 1 + (t − 1)·(k − 1) stages, as the sloping and shaking of \[GLZ97\], on which
 //! \[HKC21\] builds.
 
+use super::Sorter;
 use std::collections::BTreeMap;
 
 /// Sorters of a stage. Member j of a group stands at `first + j·stride`.
@@ -19,13 +20,15 @@ pub struct Stage {
 }
 
 /// Positions that one sorter sorts. Where two blocks meet it sorts the end of one and the beginning of the other, each by
-/// itself; at both ends of all positions one of them is not there.
+/// itself; at both ends of all positions one of them is not there, and its members may stand where no slot is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Group {
     /// Position of member 0, which may lie before the first.
     pub first: i64,
     /// The first member of the second block; 0 where there is one block.
     pub cut: usize,
+    /// Members. Fewer than the ways where those that follow are left out: their slots may be those of other groups.
+    pub len: usize,
     /// Whether the greatest comes first.
     pub descending: bool,
 }
@@ -39,12 +42,23 @@ pub enum NetworkKind {
     Bitonic,
 }
 
+impl NetworkKind {
+    /// Inputs of a sorter.
+    #[must_use]
+    pub fn ways(self) -> usize {
+        match self {
+            Self::KWay(ways) => ways,
+            Self::Bitonic => 2,
+        }
+    }
+}
+
 /// A network for so many positions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Network {
     /// Inputs of a sorter.
     pub ways: usize,
-    /// Positions: a power of the ways.
+    /// Positions: a power of the ways, or the first of these.
     pub count: usize,
     /// The stages, first applied first.
     pub stages: Vec<Stage>,
@@ -73,10 +87,7 @@ impl Network {
     /// The network with least positions for `count` values; `None` for fewer than two values or other ways than 2 to 5.
     #[must_use]
     pub fn new(kind: NetworkKind, count: usize) -> Option<Self> {
-        let ways = match kind {
-            NetworkKind::KWay(ways) => ways,
-            NetworkKind::Bitonic => 2,
-        };
+        let ways = kind.ways();
         let power = power(ways, count)?;
         let positions = ways.pow(power);
         let stages = match kind {
@@ -84,6 +95,29 @@ impl Network {
             NetworkKind::Bitonic => bitonic(positions),
         };
         Some(Self { ways, count: positions, stages })
+    }
+
+    /// The network for `count` values in so many slots: the one of [`Self::new`], or its first `count` positions where this
+    /// has no room. The positions beyond would hold values above all others. Ascending sorters leave these where they are,
+    /// so they can do without them; descending ones cannot, and [`NetworkKind::Bitonic`] is whole or `None`.
+    #[must_use]
+    pub fn within(kind: NetworkKind, count: usize, slots: usize) -> Option<Self> {
+        let ways = kind.ways();
+        let positions = ways.pow(power(ways, count)?);
+        let whole = if positions <= slots { Self::new(kind, count) } else { None };
+        let whole = whole.filter(|whole| Sorter::slots(whole) <= slots);
+        match kind {
+            NetworkKind::KWay(_) => whole.or_else(|| Self::first_positions(ways, count, slots)),
+            NetworkKind::Bitonic => whole,
+        }
+    }
+
+    /// The first `count` positions of the k-way network.
+    fn first_positions(ways: usize, count: usize, slots: usize) -> Option<Self> {
+        let power = power(ways, count).filter(|_| count <= slots)?;
+        let stages = (1..=power).flat_map(|t| merge(ways, ways.pow(power), t));
+        let stages = stages.map(|stage| stage.shortened(ways, count)).filter(|stage| !stage.groups.is_empty());
+        Some(Self { ways, count, stages: stages.collect() })
     }
 
     /// Sorts in the clear.
@@ -94,7 +128,7 @@ impl Network {
         assert_eq!(values.len(), self.count, "a value a position");
         for stage in &self.stages {
             for group in &stage.groups {
-                for at in self.sorted_by(stage, group) {
+                for at in stage.sorted_by(group, self.count) {
                     let mut members: Vec<T> = at.iter().map(|&p| values[p]).collect();
                     members.sort_by(|a, b| a.partial_cmp(b).unwrap_or(std::cmp::Ordering::Equal));
                     if group.descending {
@@ -106,18 +140,36 @@ impl Network {
         }
     }
 
-    /// The positions that a group sorts, each block by itself.
-    pub(super) fn sorted_by(&self, stage: &Stage, group: &Group) -> [Vec<usize>; 2] {
-        let there = |j| usize::try_from(group.position(j, stage.stride)).ok().filter(|&p| p < self.count);
-        [0..group.cut, group.cut..self.ways].map(|block| block.filter_map(there).collect())
-    }
-
     /// Pairs that are compared.
     #[must_use]
     pub fn comparisons(&self) -> usize {
         let groups = self.stages.iter().flat_map(|stage| stage.groups.iter().map(move |group| (stage, group)));
-        let blocks = groups.flat_map(|(stage, group)| self.sorted_by(stage, group));
+        let blocks = groups.flat_map(|(stage, group)| stage.sorted_by(group, self.count));
         blocks.map(|block| block.len() * block.len().saturating_sub(1) / 2).sum()
+    }
+}
+
+impl Stage {
+    /// The positions below `count` that a group sorts, each block by itself.
+    pub(super) fn sorted_by(&self, group: &Group, count: usize) -> [Vec<usize>; 2] {
+        let there = |j| usize::try_from(group.position(j, self.stride)).ok().filter(|&p| p < count);
+        [0..group.cut, group.cut..group.len].map(|block| block.filter_map(there).collect())
+    }
+
+    /// The same for the first positions alone: each block is a group of its own, of the members that are left.
+    fn shortened(self, ways: usize, count: usize) -> Self {
+        let blocks = self.groups.iter().flat_map(|group| self.sorted_by(group, count).map(|block| (group, block)));
+        let groups = blocks.filter_map(|(group, block)| match block[..] {
+            [first, _, ..] => Some(Group { first: first as i64, cut: 0, len: block.len().min(ways), ..*group }),
+            _ => None,
+        });
+        Self { stride: self.stride, groups: groups.collect() }
+    }
+
+    /// Whether some groups have fewer members than the sorter.
+    #[must_use]
+    pub fn is_partial(&self, ways: usize) -> bool {
+        self.groups.iter().any(|group| group.len < ways)
     }
 }
 
@@ -134,10 +186,10 @@ impl Group {
         self.first + (member * stride) as i64
     }
 
-    /// Whether two members are of one block.
+    /// Whether two members are there, and of one block.
     #[must_use]
     pub fn compares(self, one: usize, other: usize) -> bool {
-        (one < self.cut) == (other < self.cut)
+        one.max(other) < self.len && (one < self.cut) == (other < self.cut)
     }
 }
 
@@ -157,7 +209,7 @@ pub(super) fn merge(ways: usize, positions: usize, t: u32) -> Vec<Stage> {
         origins.map(move |origin| Region { origin, spacing, length: block / spacing })
     };
     let outermost = block / ways;
-    let group = |region: Region| Group { first: region.origin as i64, cut: 0, descending: false };
+    let group = |region: Region| Group { first: region.origin as i64, cut: 0, len: ways, descending: false };
     let mut stages = vec![Stage { stride: outermost, groups: regions(outermost).map(group).collect() }];
     let mut spacing = outermost;
     while spacing > 1 {
@@ -215,7 +267,7 @@ fn joined(parts: impl Iterator<Item = Part>, ways: usize) -> Vec<Group> {
         debug_assert_eq!(*known, cut, "parts of one group meet");
         *most = (*most).max(to - from);
     }
-    let group = |(first, (cut, most))| (most > 1).then_some(Group { first, cut, descending: false });
+    let group = |(first, (cut, most))| (most > 1).then_some(Group { first, cut, len: ways, descending: false });
     groups.into_iter().filter_map(group).collect()
 }
 
@@ -227,7 +279,7 @@ fn bitonic(positions: usize) -> Vec<Stage> {
         let mut stride = size / 2;
         while stride > 0 {
             let firsts = (0..positions).filter(|p| p & stride == 0);
-            let group = |p: usize| Group { first: p as i64, cut: 0, descending: p & size != 0 };
+            let group = |p: usize| Group { first: p as i64, cut: 0, len: 2, descending: p & size != 0 };
             stages.push(Stage { stride, groups: firsts.map(group).collect() });
             stride /= 2;
         }
@@ -326,5 +378,58 @@ mod tests {
         assert_eq!([stages(KWay(3), 16384), stages(KWay(5), 15625)], [81, 66]);
         assert_eq!(Network::new(KWay(6), 8), None);
         assert_eq!(Network::new(KWay(2), 1), None);
+    }
+
+    #[test]
+    fn networks_without_room_are_their_first_positions() {
+        for (kind, count, slots) in [
+            (KWay(5), 16384, 32768),
+            (KWay(3), 20000, 32768),
+            (KWay(5), 30, 32),
+            (KWay(4), 20, 32),
+            (KWay(3), 12, 16),
+            (KWay(5), 2, 2),
+        ] {
+            let network = Network::within(kind, count, slots).unwrap();
+            assert_eq!((network.count, Sorter::slots(&network)), (count, count.next_power_of_two()));
+            for seed in 0..5u64 {
+                let value = |i: u64| (i + seed).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 9 & 0xfff;
+                let mut values: Vec<u64> = (0..count as u64).map(value).collect();
+                let mut sorted = values.clone();
+                sorted.sort_unstable();
+                network.sort(&mut values);
+                assert!(values == sorted, "{kind:?} of {count}");
+            }
+            for stage in &network.stages {
+                let mut seen = vec![false; count];
+                let members = |g: &Group| (0..g.len).map(|j| g.position(j, stage.stride)).collect::<Vec<_>>();
+                for p in stage.groups.iter().flat_map(members) {
+                    let seen = &mut seen[usize::try_from(p).unwrap()];
+                    assert!(!std::mem::replace(seen, true), "members that are there share no position");
+                }
+            }
+        }
+        // Where the whole network has room it is as before.
+        for (kind, count) in [(KWay(5), 3000), (KWay(4), 1024), (Bitonic, 700)] {
+            assert_eq!(Network::within(kind, count, 32768), Network::new(kind, count));
+        }
+        assert_eq!(Network::within(Bitonic, 700, 512), None);
+        assert_eq!(Network::within(KWay(2), 700, 512), None);
+        assert_eq!(Network::within(KWay(6), 8, 16), None);
+    }
+
+    /// By the zero-one principle a short network is right if it is for all zeros and ones.
+    #[test]
+    fn first_positions_sort_all_zeros_and_ones() {
+        for (ways, slots) in [(3, 16), (4, 16), (5, 16)] {
+            for count in 2..=14 {
+                let network = Network::first_positions(ways, count, slots).unwrap();
+                for state in 0..1u32 << count {
+                    let mut values: Vec<u32> = (0..count).map(|p| state >> p & 1).collect();
+                    network.sort(&mut values);
+                    assert!(values.is_sorted(), "{ways} ways, {count} positions, {state:b}");
+                }
+            }
+        }
     }
 }

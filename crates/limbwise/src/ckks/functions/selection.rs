@@ -89,7 +89,7 @@ impl Network {
         let block = first.clamp(1, positions).next_power_of_two();
         let stage = |stride: usize, members: &dyn Fn(usize) -> bool, size: usize| {
             let firsts = (0..positions).filter(|&p| p & stride == 0 && members(p));
-            let group = |p: usize| Group { first: p as i64, cut: 0, descending: p & size != 0 };
+            let group = |p: usize| Group { first: p as i64, cut: 0, len: 2, descending: p & size != 0 };
             Stage { stride, groups: firsts.map(group).collect() }
         };
         let strides = |size: usize| std::iter::successors(Some(size / 2), |&s| Some(s / 2)).take_while(|&s| s > 0);
@@ -117,7 +117,7 @@ impl Network {
         for stage in self.stages.iter().rev() {
             let mut groups = Vec::new();
             for group in &stage.groups {
-                let blocks = self.sorted_by(stage, group).into_iter().filter(|block| block.len() > 1);
+                let blocks = stage.sorted_by(group, self.count).into_iter().filter(|block| block.len() > 1);
                 let live: Vec<_> = blocks.filter(|block| block.iter().any(|&p| reached[p])).collect();
                 if !live.is_empty() {
                     groups.push(*group);
@@ -156,7 +156,7 @@ fn needed(ways: usize, t: u32, wanted: Selection) -> Vec<bool> {
 fn exchanges(network: &Network, stage: &Stage) -> Vec<[usize; 2]> {
     let mut pairs = Vec::new();
     for group in &stage.groups {
-        for block in network.sorted_by(stage, group) {
+        for block in stage.sorted_by(group, network.count) {
             // Zeros and ones in order: exchanges of neighbours.
             for end in (1..block.len()).rev() {
                 let neighbours = block[..=end].windows(2).map(|pair| [pair[0], pair[1]]);

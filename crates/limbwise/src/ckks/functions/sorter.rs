@@ -6,6 +6,8 @@
 //! `y_j + m_j − m_{j−1}` is in order. What the later members need to know, their comparisons with the j-th, moves along in the
 //! same way, and so do columns that are sorted by the first. The sum of all members is kept, and members nearer to each other
 //! than the gap become mixtures of themselves: no value leaves the range.
+//! Where a group has fewer members than the sorter, the slots of those that are missing may be members of other groups. A mask
+//! on the copies of each member and on each comparison, a level more, keeps these from each other.
 //! Source: the network of \[HKC21\]; Differs: its sorters take order statistics, ours insert, which keeps sums.
 
 use super::{
@@ -30,6 +32,8 @@ const MOVE: f64 = 0.02;
 pub struct Sorter {
     step: Composed,
     ways: usize,
+    /// Whether some stage masks its comparisons.
+    partial: bool,
 }
 
 impl Sorter {
@@ -42,7 +46,8 @@ impl Sorter {
         if (range - 1.0).abs() > f64::EPSILON {
             return Err(FunctionError::Domain { function: "sort", peak: 1.0, range }.into());
         }
-        Ok(Self { step: comparison.composed_step().clone(), ways: network.ways })
+        let partial = network.stages.iter().any(|stage| stage.is_partial(network.ways));
+        Ok(Self { step: comparison.composed_step().clone(), ways: network.ways, partial })
     }
 
     /// Slots that a network needs: where not all are in use, groups that begin before the first position need others than
@@ -55,10 +60,11 @@ impl Sorter {
         if slots == network.count || room >= -before { slots } else { 2 * slots }
     }
 
-    /// Levels of a stage, without those of bootstrapping: masks, the step, and a product a member after the first.
+    /// Levels of the deepest stage, without those of bootstrapping: masks, the step, and a product a member after the
+    /// first.
     #[must_use]
     pub fn levels(&self) -> usize {
-        self.step.depth() + self.ways
+        self.step.depth() + self.ways + usize::from(self.partial)
     }
 
     /// Levels that a stage finds before it begins, so that it can bootstrap on its way.
@@ -74,9 +80,9 @@ impl Sorter {
         2 * (k - 1) + (k - 1) / 2 + k * (k - 1) / 2 - k / 2
     }
 
-    /// Messages that so many stages bootstrap, of a batch with so many columns that begins at the top.
+    /// Messages that the stages of a network bootstrap, of a batch with so many columns that begins at the top.
     #[must_use]
-    pub fn bootstrapped(&self, policy: LevelPolicy, stages: usize, columns: usize) -> usize {
+    pub fn bootstrapped(&self, policy: LevelPolicy, network: &Network, columns: usize) -> usize {
         let (top, compared) = (policy.levels(), self.ways / 2);
         let (mut left, mut count) = (top, 0);
         // Levels of messages that want some.
@@ -84,26 +90,29 @@ impl Sorter {
             count += if has < wants { messages } else { 0 };
             if has < wants { top } else { has }
         };
-        for _ in 0..stages {
+        for stage in &network.stages {
+            let products = self.ways - 1 + usize::from(stage.is_partial(self.ways));
             let x = ready(left, self.first_levels(), columns);
             let mut steps = x - 1;
             for depth in self.step.depths() {
                 steps = ready(steps, depth, compared).saturating_sub(depth);
             }
-            let steps = ready(steps, self.ways - 1, compared);
+            let steps = ready(steps, products, compared) + self.ways - 1 - products;
             left = steps.min(x - 1).saturating_sub(self.ways - 1);
         }
         count
     }
 
-    /// What so many stages cost, in bootstrappings of one message: those, and what else the stages do. The shares are
-    /// estimates from one run; they decide between networks only.
+    /// What the stages of a network cost, in bootstrappings of one message: those, and what else the stages do. The shares
+    /// are estimates from one run; they decide between networks only.
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "numbers of stages and messages")]
-    pub fn cost(&self, policy: LevelPolicy, stages: usize, columns: usize) -> f64 {
+    pub fn cost(&self, policy: LevelPolicy, network: &Network, columns: usize) -> f64 {
         let of_stage = STEP * (self.ways / 2) as f64 + MOVE * self.rotations() as f64;
-        let bootstrapped = if policy.bootstraps { self.bootstrapped(policy, stages, columns) } else { 0 };
-        bootstrapped as f64 + stages as f64 * of_stage
+        let bootstrapped = if policy.bootstraps { self.bootstrapped(policy, network, columns) } else { 0 };
+        let (stages, masked) = (network.stages.len(), network.stages.iter().filter(|s| s.is_partial(self.ways)).count());
+        let pairs = self.ways * (self.ways - 1) / 2;
+        bootstrapped as f64 + stages as f64 * of_stage + MOVE * (masked * pairs) as f64
     }
 
     /// One stage. The first message of the batch is sorted, and the others move with it. All are in [0, 1].
@@ -124,11 +133,11 @@ impl Sorter {
         let differences = on.differences(&members)?;
         let members = on.masked(&members)?;
         let (steps, entered) = self.step.followed(auto, &differences, ready)?;
-        let steps = ready(&steps, self.ways - 1)?;
+        let steps = ready(&steps, self.ways - 1 + usize::from(on.partial))?;
         // The sum of two values and of d·step(d): each passes at most k − 1 of these.
         let error = |argument: f64| {
             let d_step = self.step.product_deviation(argument, &entered.own());
-            std::f64::consts::SQRT_2 * d_step
+            (std::f64::consts::SQRT_2 * d_step).hypot(if on.partial { on.after_mask(&steps, 0.0) } else { 0.0 })
         };
         let sorted = on.inserted(&members, &on.comparisons(&steps)?, &error)?;
         let mut out = x;
@@ -151,16 +160,16 @@ impl Sorter {
         let slots = rows[0].len();
         let groups = in_slots(stage, slots);
         for group in groups {
-            let at: Vec<usize> = (0..self.ways).map(|j| slot(group, j, stage.stride, slots)).collect();
+            let at: Vec<usize> = (0..group.len).map(|j| slot(group, j, stage.stride, slots)).collect();
             // Whether j goes before i, for i < j.
             let before = |i: usize, j: usize| {
                 let apart = if group.compares(i, j) { rows[0][at[i]] - rows[0][at[j]] } else { -1.0 };
                 self.step.evaluate(if group.descending { -apart } else { apart })
             };
-            let pairs: Vec<Vec<f64>> = (0..self.ways).map(|j| (0..j).map(|i| before(i, j)).collect()).collect();
+            let pairs: Vec<Vec<f64>> = (0..group.len).map(|j| (0..j).map(|i| before(i, j)).collect()).collect();
             let mut goes_before: Vec<Vec<f64>> = pairs.iter().map(|of| of.iter().take(1).copied().collect()).collect();
             let mut sorted: Vec<Vec<f64>> = rows.iter().map(|row| vec![row[at[0]]]).collect();
-            for t in 1..self.ways {
+            for t in 1..group.len {
                 let b = goes_before[t].clone();
                 sorted.iter_mut().zip(&*rows).for_each(|(list, row)| insert(list, row[at[t]], &b));
                 goes_before.iter_mut().zip(&pairs).skip(t + 1).for_each(|(list, pair)| insert(list, pair[t], &b));
@@ -203,6 +212,8 @@ struct OnSlots<'s, 'a, D: Device> {
     groups: Vec<Group>,
     ways: usize,
     slots: usize,
+    /// Whether some groups have fewer members than the sorter.
+    partial: bool,
 }
 
 /// Whether one member goes before another, earlier one: for each pair of them, where member 0 of the group stands.
@@ -210,7 +221,8 @@ struct Comparisons<D: Device>(Vec<Vec<Ciphertext<D>>>);
 
 impl<'s, 'a, D: Device> OnSlots<'s, 'a, D> {
     fn new(auto: &'s Auto<'a, D>, stage: &Stage, ways: usize, slots: usize) -> Self {
-        Self { auto, stride: stage.stride, groups: in_slots(stage, slots), ways, slots }
+        let (groups, partial) = (in_slots(stage, slots), stage.is_partial(ways));
+        Self { auto, stride: stage.stride, groups, ways, slots, partial }
     }
 
     /// Slots from member 0 to another.
@@ -228,16 +240,17 @@ impl<'s, 'a, D: Device> OnSlots<'s, 'a, D> {
         (0..self.ways).map(|j| self.moved(x, self.offset(j))).collect()
     }
 
-    /// Those of the groups alone.
+    /// Those of the groups alone; zero for members that a group lacks.
     fn masked(&self, members: &[Ciphertext<D>]) -> Result<Vec<Ciphertext<D>>> {
-        let mask = self.values(|_, member| if member == 0 { 1.0 } else { 0.0 });
+        members.iter().enumerate().map(|(j, x)| self.at_first(x, |group| j < group.len)).collect()
+    }
+
+    /// What stands where member 0 of some groups does, zero elsewhere.
+    fn at_first(&self, x: &Ciphertext<D>, keeps: impl Fn(&Group) -> bool) -> Result<Ciphertext<D>> {
+        let mask = self.values(|group, member| if member == 0 && keeps(group) { 1.0 } else { 0.0 });
+        let masked = self.auto.settle(&self.auto.mul_values(x, &mask)?)?;
         // Where the mask is one, the error is what it was; the rule of products would take the mean of the mask.
-        let masked = |x: &Ciphertext<D>| {
-            let masked = self.auto.settle(&self.auto.mul_values(x, &mask)?)?;
-            let error = self.after_mask(x, x.estimate.error());
-            Ok(known(masked, 1.0, error))
-        };
-        members.iter().map(masked).collect()
+        Ok(known(masked, x.estimate.peak.min(1.0), self.after_mask(x, x.estimate.error())))
     }
 
     /// An error after a mask, whose product is divided by the primes of the level.
@@ -251,7 +264,7 @@ impl<'s, 'a, D: Device> OnSlots<'s, 'a, D> {
     fn values(&self, of: impl Fn(&Group, usize) -> f64) -> Vec<Complex64> {
         let mut values = vec![Complex64::default(); self.slots];
         for group in &self.groups {
-            for member in 0..self.ways {
+            for member in 0..group.len {
                 values[slot(*group, member, self.stride, self.slots)] = of(group, member).into();
             }
         }
@@ -284,6 +297,8 @@ impl<'s, 'a, D: Device> OnSlots<'s, 'a, D> {
             }
             let sum = auto.settle(&sum)?;
             let apart = self.values(|group, i| match i < pairs && !group.compares(i, (i + t) % k) {
+                // What is not compared is masked there.
+                _ if self.partial => 0.0,
                 true if i + t < k => -1.0,
                 true => 1.0,
                 false => 0.0,
@@ -311,7 +326,10 @@ impl<'s, 'a, D: Device> OnSlots<'s, 'a, D> {
                 } else {
                     auto.add_scalar(&auto.eval.negate(&before), 1.0).bounded_by(steps.estimate.peak)
                 };
-                pairs[late][early] = Some(before);
+                pairs[late][early] = Some(match self.partial {
+                    true => self.at_first(&before, |group| group.compares(early, late))?,
+                    false => before,
+                });
             }
         }
         Ok(Comparisons(pairs.into_iter().map(|of| of.into_iter().flatten().collect()).collect()))

@@ -122,7 +122,7 @@ impl Sorting {
             Sorted::Places(_) => 2,
             Sorted::Values(_) | Sorted::Median => 1,
         };
-        let time = self.sorter.cost(self.policy, self.network.stages.len(), columns);
+        let time = self.sorter.cost(self.policy, &self.network, columns);
         #[expect(clippy::cast_precision_loss, reason = "a number of levels")]
         let levels = if self.policy.bootstraps { 0.0 } else { self.levels() as f64 };
         [levels, time]
