@@ -3,7 +3,7 @@
 use super::{
     Taken,
     builder::{Builder, Tensor},
-    choices, composed, images, pointwise, products, refuse, shapes, softmax, windows,
+    choices, composed, images, pointwise, products, recurrent, refuse, shapes, softmax, windows,
 };
 use crate::{
     network::function::{Expression::X, Joined, Named},
@@ -34,6 +34,16 @@ impl<'n> Attributes<'n> {
 
     pub(super) fn text(self, name: &str) -> &'n str {
         self.0.attribute(name).and_then(|a| std::str::from_utf8(&a.text).ok()).unwrap_or("")
+    }
+
+    /// A list of names.
+    pub(super) fn texts(self, name: &str) -> Option<Vec<String>> {
+        let list = self.0.attribute(name)?;
+        Some(list.strings.iter().map(|text| String::from_utf8_lossy(text).into_owned()).collect())
+    }
+
+    pub(super) fn floats(self, name: &str) -> &'n [f32] {
+        self.0.attribute(name).map_or(&[], |a| &a.floats[..])
     }
 
     pub(super) fn ints(self, name: &str) -> Option<&'n [i64]> {
@@ -133,6 +143,9 @@ pub(super) fn apply(b: &mut Builder, node: &onnx::Node, inputs: &[Option<Tensor>
         "Or" => choices::either(b, x()?, needed(inputs, 1)?)?,
         "Split" => return shapes::split(b, attributes, inputs),
         "Dropout" => return dropout(inputs),
+        "RNN" => return recurrent::recurrent(b, attributes, inputs, recurrent::Kind::Rnn),
+        "GRU" => return recurrent::recurrent(b, attributes, inputs, recurrent::Kind::Gru),
+        "LSTM" => return recurrent::recurrent(b, attributes, inputs, recurrent::Kind::Lstm),
         _ => return rest(b, node, inputs, version),
     };
     Ok(vec![one])

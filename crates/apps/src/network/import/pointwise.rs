@@ -28,16 +28,14 @@ pub(super) fn named(operator: &str, attributes: Attributes<'_>, _version: i64) -
         "Sin" => x().of(Named::Sin),
         "Cos" => x().of(Named::Cos),
         "Neg" => x().by(Joined::Mul, -1.0),
-        "LeakyRelu" => sided(x(), x().by(Joined::Mul, alpha(0.01))),
-        "Elu" => sided(x(), below(1.0).by(Joined::Mul, alpha(1.0))),
+        "LeakyRelu" => leaky(alpha(0.01)),
+        "Elu" => elu(alpha(1.0)),
         "Celu" => sided(x(), below(alpha(1.0)).by(Joined::Mul, alpha(1.0))),
         "Selu" => {
             let (alpha, gamma) = (alpha(1.673_263_192_176_818_8), attributes.float("gamma", 1.050_701_022_148_132_3));
             sided(x(), below(1.0).by(Joined::Mul, alpha)).by(Joined::Mul, gamma)
         }
-        "HardSigmoid" => {
-            clamped(x().by(Joined::Mul, alpha(0.2)).by(Joined::Add, attributes.float("beta", 0.5)), 0.0, 1.0)
-        }
+        "HardSigmoid" => hard_sigmoid(alpha(0.2), attributes.float("beta", 0.5)),
         "HardSwish" => {
             let gate = x().by(Joined::Mul, 1.0 / 6.0).by(Joined::Add, 0.5);
             clamped(gate, 0.0, 1.0).with(Joined::Mul, x())
@@ -69,7 +67,22 @@ fn below(alpha: f64) -> Expression {
     Expression::X.by(Joined::Div, alpha).of(Named::Exp).by(Joined::Add, -1.0)
 }
 
-fn clamped(expression: Expression, from: f64, to: f64) -> Expression {
+/// `x` above zero, `alpha·x` below.
+pub(super) fn leaky(alpha: f64) -> Expression {
+    sided(Expression::X, Expression::X.by(Joined::Mul, alpha))
+}
+
+/// `x` above zero, `alpha·(exp(x) − 1)` below.
+pub(super) fn elu(alpha: f64) -> Expression {
+    sided(Expression::X, below(1.0).by(Joined::Mul, alpha))
+}
+
+/// `alpha·x + beta`, between 0 and 1.
+pub(super) fn hard_sigmoid(alpha: f64, beta: f64) -> Expression {
+    clamped(Expression::X.by(Joined::Mul, alpha).by(Joined::Add, beta), 0.0, 1.0)
+}
+
+pub(super) fn clamped(expression: Expression, from: f64, to: f64) -> Expression {
     expression.by(Joined::Max, from).by(Joined::Min, to)
 }
 

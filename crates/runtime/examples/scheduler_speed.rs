@@ -1,14 +1,14 @@
-//! How many nodes a second machines schedule: `scheduler_speed graph.jsonl ark,fab` (a file of `limbwise record`, lines of JSON).
+//! How many nodes a second machines schedule: `scheduler_speed graph.lw ark,fab` (a file of `limbwise record --out`).
 
 #![expect(clippy::print_stdout, reason = "a tool")]
 
-use limbwise_graph::Graph;
 use limbwise_machines::{
     Spec,
     lower::{Work, lower},
     machine, scheduler,
 };
-use std::{env, error::Error, fs::File, io::BufReader, time::Instant};
+use limbwise_runtime::files;
+use std::{env, error::Error, fs::File, time::Instant};
 
 /// Runs of each measurement; the least counts.
 const RUNS: usize = 5;
@@ -25,9 +25,9 @@ fn least<T>(mut run: impl FnMut() -> T) -> (f64, T) {
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = env::args().skip(1);
-    let path = arguments.next().ok_or("name a graph: scheduler_speed graph.jsonl ark,fab")?;
+    let path = arguments.next().ok_or("name a graph: scheduler_speed graph.lw ark,fab")?;
     let machines = arguments.next().unwrap_or_else(|| "ark".into());
-    let graph = Graph::read_jsonl(BufReader::new(File::open(path)?))?;
+    let graph = files::read_graph(File::open(path)?)?;
     for name in machines.split(',') {
         let spec = Spec::load(name)?;
         let spec = if spec.has("policy.words") { spec.with_overrides(&[("words", "split")])? } else { spec };
