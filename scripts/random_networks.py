@@ -200,6 +200,24 @@ def attention(g, x, shape):
         g.add("MatMul", x, g.nodes[-1].output[0])
 
 
+def recurrent(g, x, shape):
+    """A layer over a sequence of at most three steps, a sample first; all of its results, or the last ones."""
+    kind, gates = g.r.choice([("RNN", 1), ("GRU", 3), ("LSTM", 4)])
+    _, steps, width = shape
+    if steps > 3:
+        raise ValueError("too many steps")
+    g.steep += steps + 1
+    hidden, direction = g.r.randint(1, 5), g.r.choice(["forward", "reverse", "bidirectional"])
+    ways = 1 + (direction == "bidirectional")
+    inputs = [g.weights((ways, gates * hidden, width), width), g.weights((ways, gates * hidden, hidden), hidden)]
+    if g.r.random() < 0.7:
+        inputs.append(g.weights((ways, 2 * gates * hidden), 4))
+        if g.r.random() < 0.5:
+            inputs += ["", g.weights((1, ways, hidden), 4)]
+    after = {"linear_before_reset": g.r.randint(0, 1)} if kind == "GRU" else {}
+    g.add(kind, x, *inputs, results=g.r.randint(1, 2), hidden_size=hidden, direction=direction, layout=1, **after)
+
+
 def joined(g, x, shape):
     """Join with an earlier tensor that goes together with this one, or with a constant."""
     if g.r.random() < 0.3:
@@ -261,7 +279,8 @@ def rearranged(g, x, shape):
 
 IMAGES = [convolution] * 8 + [pool] * 3 + [norm] * 3 + [transposed, resized, greatest]
 ANY = [matrix] * 4 + [joined] * 5 + [rearranged] * 10 + [function] * 5 + [reduced] * 2 + [softmax, softmax, attention]
-STEEP = {function, greatest, softmax, attention}
+SEQUENCES = [recurrent] * 8
+STEEP = {function, greatest, softmax, attention, recurrent}
 
 
 def made(seed, opset, most):
@@ -273,7 +292,8 @@ def made(seed, opset, most):
             break
         x = list(g.values)[-1]
         shape = np.shape(g.values[x])
-        step = g.r.choice(ANY + IMAGES * (len(shape) in (3, 4) and shape[0] == 1))
+        one = shape[0] == 1 if shape else False
+        step = g.r.choice(ANY + IMAGES * (len(shape) in (3, 4) and one) + SEQUENCES * (len(shape) == 3 and one))
         if g.steep >= MOST_STEEP and step in STEEP:
             continue
         try:

@@ -143,9 +143,6 @@ pub(super) fn apply(b: &mut Builder, node: &onnx::Node, inputs: &[Option<Tensor>
         "Or" => choices::either(b, x()?, needed(inputs, 1)?)?,
         "Split" => return shapes::split(b, attributes, inputs),
         "Dropout" => return dropout(inputs),
-        "RNN" => return recurrent::recurrent(b, attributes, inputs, recurrent::Kind::Rnn),
-        "GRU" => return recurrent::recurrent(b, attributes, inputs, recurrent::Kind::Gru),
-        "LSTM" => return recurrent::recurrent(b, attributes, inputs, recurrent::Kind::Lstm),
         _ => return rest(b, node, inputs, version),
     };
     Ok(vec![one])
@@ -175,7 +172,7 @@ fn cast(b: &Builder, attributes: Attributes<'_>, x: &Tensor) -> Taken<Tensor> {
     }
 }
 
-/// Operators that move values, and functions of one number.
+/// Operators that move values, layers over sequences, and functions of one number.
 fn rest(b: &mut Builder, node: &onnx::Node, inputs: &[Option<Tensor>], version: i64) -> Taken<Vec<Tensor>> {
     let attributes = Attributes(node);
     let x = || needed(inputs, 0);
@@ -216,6 +213,9 @@ fn rest(b: &mut Builder, node: &onnx::Node, inputs: &[Option<Tensor>], version: 
         "ConvTranspose" => images::transposed_convolution(b, attributes, inputs)?,
         "TopK" => composed::topmost(b, attributes, inputs)?,
         "DequantizeLinear" => pointwise::dequantized(b, attributes, inputs)?,
+        "RNN" => return recurrent::recurrent(b, attributes, inputs, recurrent::Kind::Rnn),
+        "GRU" => return recurrent::recurrent(b, attributes, inputs, recurrent::Kind::Gru),
+        "LSTM" => return recurrent::recurrent(b, attributes, inputs, recurrent::Kind::Lstm),
         "Loop" | "If" | "Scan" => return refuse("a part that runs by its data", KNOWN),
         name => match (pointwise::named(name, attributes, version), choices::compared(b, name, inputs)) {
             (Some(expression), _) => pointwise::function(b, x()?, &expression?)?,

@@ -110,7 +110,8 @@ impl Sorter {
     pub fn cost(&self, policy: LevelPolicy, network: &Network, columns: usize) -> f64 {
         let of_stage = STEP * (self.ways / 2) as f64 + MOVE * self.rotations() as f64;
         let bootstrapped = if policy.bootstraps { self.bootstrapped(policy, network, columns) } else { 0 };
-        let (stages, masked) = (network.stages.len(), network.stages.iter().filter(|s| s.is_partial(self.ways)).count());
+        let (stages, masked) =
+            (network.stages.len(), network.stages.iter().filter(|s| s.is_partial(self.ways)).count());
         let pairs = self.ways * (self.ways - 1) / 2;
         bootstrapped as f64 + stages as f64 * of_stage + MOVE * (masked * pairs) as f64
     }
