@@ -2,7 +2,9 @@
 //!
 //! Values go through [`LevelPolicy`]'s rule in their order: an operation whose operand is too low has it bootstrapped,
 //! as late as possible. A branch that waits for another stays where it is, and is bootstrapped only if what joins it needs
-//! that. Then every value moves down to the lowest level that its readers allow, because limbs determine the cost.
+//! that. Of what was bootstrapped, whatever the others make needless is not, the last first. Inputs come at a low level, or high
+//! where that saves a bootstrapping. Then every value moves down to the lowest level that its readers allow, because limbs
+//! determine the cost.
 
 use super::{NetworkError, skeleton::Skeleton};
 use limbwise::ckks::LevelPolicy;
@@ -24,6 +26,11 @@ pub struct LevelPlan {
     pub values: Vec<Levels>,
 }
 
+/// Operations before a bootstrapped value that are looked at for a better place.
+const EARLIER: usize = 6;
+/// Values that are looked at while better places are sought: a fraction of a second.
+const MOST_TRIES: usize = 20_000_000;
+
 struct Planner<'a> {
     skeleton: &'a Skeleton,
     /// Levels that the operation of each value takes.
@@ -31,6 +38,8 @@ struct Planner<'a> {
     policy: LevelPolicy,
     /// Whether anyone reads a value.
     read: Vec<bool>,
+    /// Highest level of an input.
+    inputs: usize,
 }
 
 impl Planner<'_> {
@@ -47,12 +56,71 @@ impl Planner<'_> {
             let made = match lowest {
                 Some(of) if levels[of] < needed => return Err(of),
                 Some(of) => levels[of] - depths[at],
-                None if policy.bootstraps => policy.above(1).min(policy.top),
-                None => policy.top,
+                None => self.inputs,
             };
             levels.push(if bootstrap[at] { policy.top } else { made });
         }
         Ok(())
+    }
+
+    /// The values that are bootstrapped.
+    ///
+    /// # Errors
+    /// [`NetworkError::Levels`] where operations do not fit.
+    fn bootstrapped(&self) -> Result<Vec<bool>, NetworkError> {
+        let mut bootstrap = vec![false; self.depths.len()];
+        while let Err(of) = self.highest(&bootstrap) {
+            if !self.policy.bootstraps || bootstrap[of] {
+                return Err(self.too_few(&bootstrap));
+            }
+            bootstrap[of] = true;
+        }
+        self.without_needless(&mut bootstrap);
+        let mut tries = MOST_TRIES / bootstrap.len().max(1);
+        for at in 0..bootstrap.len() {
+            if bootstrap[at] && tries > 0 {
+                self.earlier(at, &mut bootstrap, &mut tries);
+            }
+        }
+        Ok(bootstrap)
+    }
+
+    /// Bootstraps nothing that the others make needless, the last first.
+    fn without_needless(&self, bootstrap: &mut [bool]) {
+        for at in (0..bootstrap.len()).rev() {
+            if bootstrap[at] {
+                bootstrap[at] = false;
+                bootstrap[at] = self.highest(bootstrap).is_err();
+            }
+        }
+    }
+
+    /// Bootstraps what a value is made of in its place, where that makes others needless.
+    fn earlier(&self, at: usize, bootstrap: &mut Vec<bool>, tries: &mut usize) {
+        let count = |of: &[bool]| of.iter().filter(|&&is| is).count();
+        let (mut from, mut seen) = (vec![at], Vec::new());
+        for _ in 0..EARLIER {
+            from = from.iter().flat_map(|&at| self.skeleton.values[at].operation.operands()).collect();
+            from.retain(|of| !seen.contains(of) && !bootstrap[*of]);
+            from.dedup();
+            seen.extend(from.clone());
+        }
+        for of in seen {
+            let mut other = bootstrap.clone();
+            (other[at], other[of]) = (false, true);
+            let tried = count(&other);
+            if *tries < tried {
+                return;
+            }
+            *tries -= tried;
+            if self.highest(&other).is_ok() {
+                self.without_needless(&mut other);
+                if count(&other) < count(bootstrap) {
+                    *bootstrap = other;
+                    return;
+                }
+            }
+        }
     }
 
     /// Levels up to each value's result without bootstrapping.
@@ -104,13 +172,16 @@ impl LevelPlan {
     pub fn new(skeleton: &Skeleton, depths: &[usize], policy: LevelPolicy) -> Result<Self, NetworkError> {
         let mut read = vec![false; skeleton.values.len()];
         skeleton.values.iter().flat_map(|value| value.operation.operands()).for_each(|of| read[of] = true);
-        let planner = Planner { skeleton, depths, policy, read };
-        let mut bootstrap = vec![false; skeleton.values.len()];
-        while let Err(of) = planner.highest(&bootstrap) {
-            if !policy.bootstraps || bootstrap[of] {
-                return Err(planner.too_few(&bootstrap));
+        let low = if policy.bootstraps { policy.above(1).min(policy.top) } else { policy.top };
+        let mut planner = Planner { skeleton, depths, policy, read, inputs: low };
+        let mut bootstrap = planner.bootstrapped()?;
+        let count = |bootstrap: &[bool]| bootstrap.iter().filter(|&&is| is).count();
+        if low < policy.top && count(&bootstrap) > 0 {
+            planner.inputs = policy.top;
+            let other = planner.bootstrapped()?;
+            if count(&other) < count(&bootstrap) {
+                bootstrap = other;
             }
-            bootstrap[of] = true;
         }
         Ok(planner.lowest(&bootstrap))
     }
@@ -183,6 +254,57 @@ mod tests {
         assert_eq!((plan.bootstraps(), plan.values[0].read, plan.values[12].read), (0, 36, 0));
         let text = LevelPlan::new(&net, &depths, flat(35)).unwrap_err().to_string();
         assert!(text.contains("36 levels") && text.contains("have 35"), "{text}");
+    }
+
+    /// An input that comes high saves a bootstrapping, and none is left that others make needless.
+    #[test]
+    fn no_bootstrapping_is_needless() {
+        let policy = LevelPolicy { floor: 3, top: 17, bootstraps: true };
+        let one = residual(1);
+        let twelve = depths(&one, 5);
+        let plan = LevelPlan::new(&one, &twelve, policy).unwrap();
+        holds(&one, &plan, &twelve, policy);
+        assert_eq!((plan.bootstraps(), plan.values[0].read), (0, 15));
+        for (blocks, function) in [(3, 2), (4, 4), (6, 5), (8, 3)] {
+            let net = residual(blocks);
+            let depths = depths(&net, function);
+            let plan = LevelPlan::new(&net, &depths, policy).unwrap();
+            holds(&net, &plan, &depths, policy);
+            let planner = |inputs| Planner {
+                skeleton: &net,
+                depths: &depths,
+                policy,
+                read: vec![true; net.values.len()],
+                inputs,
+            };
+            let bootstrap: Vec<bool> = plan.values.iter().map(|levels| levels.bootstrap).collect();
+            for at in (0..bootstrap.len()).filter(|&at| bootstrap[at]) {
+                let mut fewer = bootstrap.clone();
+                fewer[at] = false;
+                assert!(planner(plan.values[0].read).highest(&fewer).is_err(), "{blocks} blocks, value {at}");
+            }
+        }
+    }
+
+    /// Of two values that wait for one, and are too low together, what both are made of is bootstrapped.
+    #[test]
+    fn what_several_are_made_of_is_bootstrapped_in_their_place() {
+        let value = |operation| Value { name: "v".into(), shape: vec![4], operation };
+        let terms = |of: &[usize]| of.iter().map(|&of| Term { of, chain: Vec::new() }).collect();
+        let affine = |of: &[usize]| value(Operation::Affine { terms: terms(of), bias: None });
+        // A long way, from whose end several maps go on before products join them.
+        let mut values = vec![value(Operation::Input)];
+        (0..12).for_each(|at| values.push(affine(&[at])));
+        values.extend((0..3).map(|_| affine(&[12])));
+        values.extend([value(Operation::Product { of: [13, 14] }), value(Operation::Product { of: [14, 15] })]);
+        values.push(value(Operation::Product { of: [16, 17] }));
+        let outputs = vec![values.len() - 1];
+        let net = Skeleton { values, weights: Vec::new(), outputs };
+        let depths: Vec<usize> = (0..net.values.len()).map(|at| usize::from(at > 0)).collect();
+        let policy = LevelPolicy { floor: 3, top: 16, bootstraps: true };
+        let plan = LevelPlan::new(&net, &depths, policy).unwrap();
+        holds(&net, &plan, &depths, policy);
+        assert_eq!(plan.bootstraps(), 1, "{plan:?}");
     }
 
     #[test]
