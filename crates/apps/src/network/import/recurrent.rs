@@ -9,7 +9,7 @@ mod tests;
 
 use super::{
     Taken,
-    builder::{Builder, Tensor},
+    builder::{Builder, Tensor, size},
     operators::{Attributes, integers, needed},
     pointwise, refuse,
     shapes::{beside, picked, transposed},
@@ -19,6 +19,9 @@ use cell::{Cell, State};
 
 /// Longest sequence: each step makes about ten values.
 const MOST_STEPS: usize = 1024;
+
+/// Numbers of the largest state.
+const MOST_STATE: usize = 1 << 16;
 
 /// Which layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -122,10 +125,14 @@ fn sides(attributes: Attributes<'_>, x: &Tensor, weights: &Tensor, kind: Kind) -
     let rows = weights.shape.get(1).copied().unwrap_or(0);
     let told = attributes.0.attribute("hidden_size").map(|a| usize::try_from(a.int).unwrap_or(0));
     let hidden = told.unwrap_or(rows / kind.gates());
-    if hidden == 0 {
-        return refuse(format!("weights of {:?}", weights.shape), "a state of one number at least");
+    if !(1..=MOST_STATE).contains(&hidden) {
+        return refuse(
+            format!("a state of {hidden} numbers, and weights of {:?}", weights.shape),
+            format!("a state of 1 to {MOST_STATE}"),
+        );
     }
     let (steps, batch, inputs) = (x.shape[0], x.shape[1], x.shape[2]);
+    size(&[batch, kind.gates() * hidden])?;
     if steps > MOST_STEPS {
         return refuse(format!("{steps} steps"), format!("at most {MOST_STEPS}: each is a layer of its own"));
     }

@@ -116,7 +116,7 @@ impl Network {
     fn first_positions(ways: usize, count: usize, slots: usize) -> Option<Self> {
         let power = power(ways, count).filter(|_| count <= slots)?;
         let stages = (1..=power).flat_map(|t| merge(ways, ways.pow(power), t));
-        let stages = stages.map(|stage| stage.shortened(ways, count)).filter(|stage| !stage.groups.is_empty());
+        let stages = stages.map(|stage| stage.shortened(count)).filter(|stage| !stage.groups.is_empty());
         Some(Self { ways, count, stages: stages.collect() })
     }
 
@@ -157,10 +157,10 @@ impl Stage {
     }
 
     /// The same for the first positions alone: each block is a group of its own, of the members that are left.
-    fn shortened(self, ways: usize, count: usize) -> Self {
+    fn shortened(self, count: usize) -> Self {
         let blocks = self.groups.iter().flat_map(|group| self.sorted_by(group, count).map(|block| (group, block)));
         let groups = blocks.filter_map(|(group, block)| match block[..] {
-            [first, _, ..] => Some(Group { first: first as i64, cut: 0, len: block.len().min(ways), ..*group }),
+            [first, _, ..] => Some(Group { first: first as i64, cut: 0, len: block.len(), ..*group }),
             _ => None,
         });
         Self { stride: self.stride, groups: groups.collect() }

@@ -210,7 +210,8 @@ fn layers_that_mean_something_else_are_refused() {
     for (attributes, wanted) in [
         (vec![text("direction", "up")], "the direction up; wanted forward, reverse or bidirectional"),
         (vec![int("hidden_size", 3)], "weights of inputs of [1, 2, 2]; wanted [1, 3, 2]"),
-        (vec![int("hidden_size", -1)], "a state of one number at least"),
+        (vec![int("hidden_size", -1)], "a state of 0 numbers, and weights of [1, 2, 2]; wanted a state of 1 to 65536"),
+        (vec![int("hidden_size", i64::MAX)], "wanted a state of 1 to 65536"),
         (vec![names(&["Tanh", "Relu"])], "2 activations; wanted 1"),
         (vec![names(&["Cosh"])], "the activation Cosh; wanted Tanh, Sigmoid"),
         (vec![text("direction", "bidirectional")], "weights of inputs of [1, 2, 2]; wanted [2, 2, 2]"),
@@ -234,4 +235,9 @@ fn layers_that_mean_something_else_are_refused() {
         vec![],
     );
     assert!(long.refused().contains("2000 steps; wanted at most 1024"));
+    let wide = Writer::new(&[1, 1 << 20, 1])
+        .floats("w", &[1, 64, 1], &numbers(64, 1.0))
+        .floats("r", &[1, 64, 64], &numbers(4096, 2.0))
+        .node("RNN", &["x", "w", "r"], "y", vec![]);
+    assert!(wide.refused().contains("a tensor of [1048576, 64]; wanted 1 to 2^24 elements"));
 }
