@@ -102,6 +102,7 @@ impl Planner<'_> {
         for _ in 0..EARLIER {
             from = from.iter().flat_map(|&at| self.skeleton.values[at].operation.operands()).collect();
             from.retain(|of| !seen.contains(of) && !bootstrap[*of]);
+            from.sort_unstable();
             from.dedup();
             seen.extend(from.clone());
         }
