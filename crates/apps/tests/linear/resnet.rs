@@ -190,7 +190,8 @@ fn scores_are_those_of_the_polynomial_twin() {
     assert!(conclusion.found.precision.mean > 12.0, "{:?}", conclusion.found.precision);
     assert!(conclusion.warnings.is_empty() && conclusion.found.accuracy.is_some(), "{:?}", conclusion.warnings);
     let plan = program.planned().levels();
-    assert!(plan.bootstraps() >= 6 && plan.values[0].read == 3, "{plan:?}");
+    // The images come above the level of bootstrapping, which saves one.
+    assert!(plan.bootstraps() >= 6 && plan.values[0].read > 3, "{plan:?}");
 
     // Killed in the middle of a block, where its input waits, and after the last activation.
     for (after, kept) in [(5, 2), (15, 1)] {
