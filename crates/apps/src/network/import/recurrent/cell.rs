@@ -13,14 +13,33 @@ use crate::network::{
     linear::Linear,
 };
 
-/// Gates in the order of ONNX.
-const INPUT: usize = 0;
-const OUTPUT: usize = 1;
-const FORGET: usize = 2;
-const CELL: usize = 3;
-const UPDATE: usize = 0;
-const RESET: usize = 1;
-const HIDDEN: usize = 2;
+/// Gates of all layers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Name {
+    /// The new state of an RNN.
+    State,
+    Update,
+    Reset,
+    /// The values that a GRU's state moves to.
+    New,
+    Input,
+    Output,
+    Forget,
+    /// The values that an LSTM's cell takes in.
+    Cell,
+}
+
+impl Name {
+    /// Where its rows stand among those of its layer, in the order of ONNX.
+    fn rows(self) -> usize {
+        match self {
+            Self::State | Self::Update | Self::Input => 0,
+            Self::Reset | Self::Output => 1,
+            Self::New | Self::Forget => 2,
+            Self::Cell => 3,
+        }
+    }
+}
 
 /// What all steps of a direction share.
 pub(super) struct Cell<'a> {
@@ -45,10 +64,9 @@ pub(super) struct State {
     pub(super) cell: Option<Tensor>,
 }
 
-/// A gate as it is evaluated: its rows, its function, and a factor before it with a factor and a constant behind it.
-#[derive(Clone)]
+/// A gate as it is evaluated: its function, a factor before it, and a factor and a constant behind it.
 struct Gate {
-    rows: usize,
+    name: Name,
     expression: Expression,
     before: f64,
     behind: Option<[f64; 2]>,
@@ -56,7 +74,7 @@ struct Gate {
 
 /// Weights of some gates, which all steps read.
 struct Group {
-    gates: Vec<(usize, Gate)>,
+    gates: Vec<Gate>,
     expression: Expression,
     /// Places of the weights of inputs and of the state.
     weights: [usize; 2],
@@ -96,18 +114,18 @@ impl Cell<'_> {
     /// The gates that are evaluated together, in the order in which a step does.
     fn groups(&self, b: &mut Builder) -> Vec<Group> {
         let activation = |at: usize| self.activations[at].clone();
-        let gate = |rows, at| (rows, activation(at));
+        let gate = |name, at| (name, activation(at));
         let lists = match self.kind {
-            Kind::Rnn => vec![vec![gate(0, 0)]],
+            Kind::Rnn => vec![vec![gate(Name::State, 0)]],
             // The state passes a gate before the last weights see it.
-            Kind::Gru => vec![vec![gate(UPDATE, 0), gate(RESET, 0)], vec![gate(HIDDEN, 1)]],
+            Kind::Gru => vec![vec![gate(Name::Update, 0), gate(Name::Reset, 0)], vec![gate(Name::New, 1)]],
             Kind::Lstm => {
-                let forget = if self.is_coupled { vec![] } else { vec![gate(FORGET, 0)] };
-                let first = [vec![gate(INPUT, 0), gate(CELL, 1)], forget].concat();
+                let forget = if self.is_coupled { vec![] } else { vec![gate(Name::Forget, 0)] };
+                let first = [vec![gate(Name::Input, 0), gate(Name::Cell, 1)], forget].concat();
                 // A peephole of the output gate looks at what the cell became.
                 match self.peepholes {
-                    Some(_) => vec![first, vec![gate(OUTPUT, 0)]],
-                    None => vec![[first, vec![gate(OUTPUT, 0)]].concat()],
+                    Some(_) => vec![first, vec![gate(Name::Output, 0)]],
+                    None => vec![[first, vec![gate(Name::Output, 0)]].concat()],
                 }
             }
         };
@@ -115,29 +133,30 @@ impl Cell<'_> {
     }
 
     /// Gates by their functions, a tangent among sigmoids.
-    fn grouped(&self, list: Vec<(usize, Expression)>) -> Vec<Vec<(usize, Gate)>> {
+    fn grouped(&self, list: Vec<(Name, Expression)>) -> Vec<Vec<Gate>> {
         let sigmoid = Expression::X.of(Named::Sigmoid);
         let has_sigmoids = list.iter().any(|(_, expression)| *expression == sigmoid);
-        let mut groups: Vec<Vec<(usize, Gate)>> = Vec::new();
-        for (rows, expression) in list {
+        let mut groups: Vec<Vec<Gate>> = Vec::new();
+        for (name, expression) in list {
             let gate = match expression == Expression::X.of(Named::Tanh) && has_sigmoids {
-                true => Gate { rows, expression: sigmoid.clone(), before: 2.0, behind: Some([2.0, -1.0]) },
-                false => Gate { rows, expression, before: 1.0, behind: None },
+                true => Gate { name, expression: sigmoid.clone(), before: 2.0, behind: Some([2.0, -1.0]) },
+                false => Gate { name, expression, before: 1.0, behind: None },
             };
-            match groups.iter_mut().find(|group| group[0].1.expression == gate.expression) {
-                Some(group) => group.push((rows, gate)),
-                None => groups.push(vec![(rows, gate)]),
+            match groups.iter_mut().find(|group| group[0].expression == gate.expression) {
+                Some(group) => group.push(gate),
+                None => groups.push(vec![gate]),
             }
         }
         groups
     }
 
-    fn group(&self, b: &mut Builder, gates: Vec<(usize, Gate)>) -> Group {
+    fn group(&self, b: &mut Builder, gates: Vec<Gate>) -> Group {
         let hidden = self.sides.hidden;
         let rows = |of: &[f64], width: usize| -> Vec<f64> {
             let mut all = Vec::with_capacity(gates.len() * hidden * width);
-            for (_, gate) in &gates {
-                let own = &of[gate.rows * hidden * width..(gate.rows + 1) * hidden * width];
+            for gate in &gates {
+                let first = gate.name.rows() * hidden * width;
+                let own = &of[first..first + hidden * width];
                 all.extend(own.iter().map(|w| w * gate.before));
             }
             all
@@ -145,10 +164,10 @@ impl Cell<'_> {
         let weights = [rows(self.weights[0], self.sides.inputs), rows(self.weights[1], hidden)];
         let weights = weights.map(|numbers| b.weight(numbers));
         // A reset gate works on the state's constants too.
-        let apart = self.kind == Kind::Gru && self.resets_after && gates[0].0 == HIDDEN;
+        let apart = self.resets_after && gates[0].name == Name::New;
         let of_state = if apart { vec![0.0; gates.len() * hidden] } else { rows(&self.biases[1], 1) };
         let bias = rows(&self.biases[0], 1).iter().zip(of_state).map(|(a, c)| a + c).collect();
-        let expression = gates[0].1.expression.clone();
+        let expression = gates[0].expression.clone();
         Group { gates, expression, weights, bias }
     }
 
@@ -180,11 +199,11 @@ impl Cell<'_> {
     }
 
     /// The gates of a group by what its functions see.
-    fn opened(&self, b: &mut Builder, group: &Group, seen: &Tensor) -> Taken<Vec<(usize, Tensor)>> {
+    fn opened(&self, b: &mut Builder, group: &Group, seen: &Tensor) -> Taken<Vec<(Name, Tensor)>> {
         let all = function(b, seen, &group.expression)?;
         let all = if group.gates.len() > 1 { b.shared(all)? } else { all };
         let mut found = Vec::new();
-        for (at, (name, gate)) in group.gates.iter().enumerate() {
+        for (at, gate) in group.gates.iter().enumerate() {
             let hidden = self.sides.hidden;
             let own = match group.gates.len() {
                 1 => all.clone(),
@@ -197,7 +216,7 @@ impl Cell<'_> {
                 }
                 None => own,
             };
-            found.push((*name, own));
+            found.push((gate.name, own));
         }
         Ok(found)
     }
@@ -217,11 +236,11 @@ impl Cell<'_> {
             let seen = self.seen(b, group, x, &[&of_state])?;
             gates.extend(self.opened(b, group, &seen)?);
         }
-        let update = b.shared(one_of(&gates, UPDATE)?)?;
-        let reset = one_of(&gates, RESET)?;
+        let update = b.shared(one_of(&gates, Name::Update)?)?;
+        let reset = one_of(&gates, Name::Reset)?;
         let of_state = if self.resets_after {
             let of_state = self.of_state(b, last, &state.hidden)?;
-            let own = self.repeated(&self.biases[1][HIDDEN * self.sides.hidden..]);
+            let own = self.repeated(&self.biases[1][Name::New.rows() * self.sides.hidden..]);
             let of_state = joined(b, Joined::Add, &of_state, &own)?;
             product(b, &reset, &of_state)?
         } else {
@@ -240,10 +259,10 @@ impl Cell<'_> {
 
     fn remembering(&self, b: &mut Builder, groups: &[Group], x: &Tensor, state: &State) -> Taken<State> {
         let before = state.cell.as_ref().unwrap_or(&state.hidden);
-        let mut gates: Vec<(usize, Tensor)> = Vec::new();
+        let mut gates: Vec<(Name, Tensor)> = Vec::new();
         let mut after = None;
         for group in groups {
-            let looks_at = match group.gates.iter().any(|(gate, _)| *gate == OUTPUT) && self.peepholes.is_some() {
+            let looks_at = match group.gates.iter().any(|gate| gate.name == Name::Output) && self.peepholes.is_some() {
                 true => after.insert(self.cell(b, &gates, before)?),
                 false => before,
             };
@@ -258,18 +277,18 @@ impl Cell<'_> {
             None => self.cell(b, &gates, before)?,
         };
         let shown = function(b, &cell, &self.activations[2])?;
-        let hidden = product(b, &one_of(&gates, OUTPUT)?, &shown)?;
+        let hidden = product(b, &one_of(&gates, Name::Output)?, &shown)?;
         Ok(State { hidden: b.shared(hidden)?, cell: Some(cell) })
     }
 
     /// The cell of an LSTM after its gates: what it keeps, and what it takes in.
-    fn cell(&self, b: &mut Builder, gates: &[(usize, Tensor)], before: &Tensor) -> Taken<Tensor> {
-        let takes = b.shared(one_of(gates, INPUT)?)?;
+    fn cell(&self, b: &mut Builder, gates: &[(Name, Tensor)], before: &Tensor) -> Taken<Tensor> {
+        let takes = b.shared(one_of(gates, Name::Input)?)?;
         let keeps = match self.is_coupled {
             true => function(b, &takes, &Expression::X.by(Joined::Mul, -1.0).by(Joined::Add, 1.0))?,
-            false => one_of(gates, FORGET)?,
+            false => one_of(gates, Name::Forget)?,
         };
-        let new = product(b, &takes, &one_of(gates, CELL)?)?;
+        let new = product(b, &takes, &one_of(gates, Name::Cell)?)?;
         let kept = product(b, &keeps, before)?;
         let cell = joined(b, Joined::Add, &kept, &new)?;
         b.shared(cell)
@@ -280,10 +299,11 @@ impl Cell<'_> {
         let Some(peepholes) = self.peepholes else { return Ok(None) };
         let hidden = self.sides.hidden;
         let mut parts = Vec::new();
-        for (gate, _) in &group.gates {
-            let own = match *gate {
-                CELL => vec![0.0; hidden],
-                gate => peepholes[gate * hidden..(gate + 1) * hidden].to_vec(),
+        for gate in &group.gates {
+            let first = gate.name.rows() * hidden;
+            let own = match gate.name {
+                Name::Cell => vec![0.0; hidden],
+                _ => peepholes[first..first + hidden].iter().map(|w| w * gate.before).collect(),
             };
             parts.push(product(b, cell, &self.repeated(&own))?);
         }
@@ -301,7 +321,7 @@ fn product(b: &mut Builder, left: &Tensor, right: &Tensor) -> Taken<Tensor> {
 }
 
 /// A gate among those that are evaluated.
-fn one_of(gates: &[(usize, Tensor)], wanted: usize) -> Taken<Tensor> {
+fn one_of(gates: &[(Name, Tensor)], wanted: Name) -> Taken<Tensor> {
     match gates.iter().find(|(gate, _)| *gate == wanted) {
         Some((_, tensor)) => Ok(tensor.clone()),
         None => refuse("a gate that is not evaluated", "one that is"),

@@ -26,6 +26,9 @@ struct Defined<'a> {
     peepholes: &'a [f32],
     resets_after: bool,
     is_coupled: bool,
+    /// Activations of gates and of values.
+    f: fn(f64) -> f64,
+    g: fn(f64) -> f64,
 }
 
 impl Defined<'_> {
@@ -50,27 +53,27 @@ impl Defined<'_> {
         let mut state = [vec![0.0; HIDDEN], vec![0.0; HIDDEN]];
         for at in 0..HIDDEN {
             match self.operator {
-                "RNN" => state[0][at] = z(0, at).tanh(),
+                "RNN" => state[0][at] = (self.g)(z(0, at)),
                 "GRU" => {
                     let row = 2 * HIDDEN + at;
-                    let reset: Vec<f64> = (0..HIDDEN).map(|k| sigmoid(z(1, k)) * h[k]).collect();
+                    let reset: Vec<f64> = (0..HIDDEN).map(|k| (self.f)(z(1, k)) * h[k]).collect();
                     let of_state = f64::from(self.biases[3 * HIDDEN + row]);
                     let new = Self::product(self.weights, x, row) + f64::from(self.biases[row]);
                     let new = match self.resets_after {
-                        true => new + sigmoid(z(1, at)) * (Self::product(self.state_weights, h, row) + of_state),
+                        true => new + (self.f)(z(1, at)) * (Self::product(self.state_weights, h, row) + of_state),
                         false => new + Self::product(self.state_weights, &reset, row) + of_state,
                     };
-                    let update = sigmoid(z(0, at));
-                    state[0][at] = (1.0 - update) * new.tanh() + update * h[at];
+                    let update = (self.f)(z(0, at));
+                    state[0][at] = (1.0 - update) * (self.g)(new) + update * h[at];
                 }
                 _ => {
-                    let input = sigmoid(z(0, at) + self.peep(0, at, c[at]));
+                    let input = (self.f)(z(0, at) + self.peep(0, at, c[at]));
                     let forget = match self.is_coupled {
                         true => 1.0 - input,
-                        false => sigmoid(z(2, at) + self.peep(2, at, c[at])),
+                        false => (self.f)(z(2, at) + self.peep(2, at, c[at])),
                     };
-                    let cell = forget * c[at] + input * z(3, at).tanh();
-                    let output = sigmoid(z(1, at) + self.peep(1, at, cell));
+                    let cell = forget * c[at] + input * (self.g)(z(3, at));
+                    let output = (self.f)(z(1, at) + self.peep(1, at, cell));
                     (state[0][at], state[1][at]) = (output * cell.tanh(), cell);
                 }
             }
@@ -130,6 +133,11 @@ fn graph(of: &Defined<'_>, first_state: [&[f32]; 2], attributes: Vec<Attribute>,
     graph
 }
 
+fn names(all: &[&str]) -> Attribute {
+    let strings = all.iter().map(|name| name.as_bytes().to_vec()).collect();
+    Attribute { name: "activations".into(), strings, ..Attribute::default() }
+}
+
 fn text(name: &str, text: &str) -> Attribute {
     Attribute { name: name.into(), text: text.into(), ..Attribute::default() }
 }
@@ -141,9 +149,9 @@ fn layers_are_what_onnx_defines() {
     for (operator, gates) in [("RNN", 1), ("GRU", 3), ("LSTM", 4)] {
         let (weights, state_weights) = (numbers(gates * 4, 1.0), numbers(gates * 4, 2.0));
         let (biases, peepholes) = (numbers(gates * 4, 3.0), numbers(6, 4.0));
-        for variant in 0..16 {
-            let [reversed, begun, other, peeps] = [1, 2, 4, 8].map(|bit| variant & bit != 0);
-            if (other && operator == "RNN") || (peeps && operator != "LSTM") {
+        for variant in 0..32 {
+            let [reversed, begun, other, peeps, turned] = [1, 2, 4, 8, 16].map(|bit| variant & bit != 0);
+            if (other && operator == "RNN") || ((peeps || turned) && operator != "LSTM") {
                 continue;
             }
             let defined = Defined {
@@ -154,6 +162,8 @@ fn layers_are_what_onnx_defines() {
                 peepholes: if peeps { &peepholes } else { &[] },
                 resets_after: other,
                 is_coupled: other,
+                f: if turned { f64::tanh } else { sigmoid },
+                g: if turned { sigmoid } else { f64::tanh },
             };
             let begin: [&[f32]; 2] = match (begun, operator) {
                 (false, _) => [&[], &[]],
@@ -163,6 +173,9 @@ fn layers_are_what_onnx_defines() {
             let attributes = || {
                 let direction = if reversed { "reverse" } else { "forward" };
                 let mut all = vec![int("hidden_size", HIDDEN as i64), text("direction", direction)];
+                if turned {
+                    all.push(names(&["Tanh", "Sigmoid", "Tanh"]));
+                }
                 match operator {
                     "GRU" => all.push(int("linear_before_reset", other.into())),
                     "LSTM" => all.push(int("input_forget", other.into())),
@@ -200,13 +213,10 @@ fn layers_that_mean_something_else_are_refused() {
         peepholes: &[],
         resets_after: false,
         is_coupled: false,
+        f: sigmoid,
+        g: f64::tanh,
     };
     let of = |attributes: Vec<Attribute>| graph(&defined(&weights), [&[], &[]], attributes, &["y"]);
-    let names = |all: &[&str]| Attribute {
-        name: "activations".into(),
-        strings: all.iter().map(|name| name.as_bytes().to_vec()).collect(),
-        ..Attribute::default()
-    };
     for (attributes, wanted) in [
         (vec![text("direction", "up")], "the direction up; wanted forward, reverse or bidirectional"),
         (vec![int("hidden_size", 3)], "weights of inputs of [1, 2, 2]; wanted [1, 3, 2]"),
