@@ -2,7 +2,7 @@
 //!
 //! Values go through [`LevelPolicy`]'s rule in their order: an operation whose operand is too low has it bootstrapped,
 //! as late as possible. A branch that waits for another stays where it is, and is bootstrapped only if what joins it needs
-//! that. Of what was bootstrapped, whatever the others make needless is not, the last first. Inputs come at a low level, or high
+//! that. Bootstrappings that others make needless are left out, the last first. Inputs come at a low level, or at a high one
 //! where that saves a bootstrapping. Then every value moves down to the lowest level that its readers allow, because limbs
 //! determine the cost.
 
@@ -28,7 +28,7 @@ pub struct LevelPlan {
 
 /// Operations before a bootstrapped value that are looked at for a better place.
 const EARLIER: usize = 6;
-/// Values that are looked at while better places are sought: a fraction of a second.
+/// Values that are looked at while better places are sought.
 const MOST_TRIES: usize = 20_000_000;
 
 struct Planner<'a> {

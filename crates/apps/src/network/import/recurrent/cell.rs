@@ -242,7 +242,7 @@ impl Cell<'_> {
             let of_state = self.of_state(b, last, &state.hidden)?;
             let own = self.repeated(&self.biases[1][Name::New.rows() * self.sides.hidden..]);
             let of_state = joined(b, Joined::Add, &of_state, &own)?;
-            product(b, &reset, &of_state)?
+            joined(b, Joined::Mul, &reset, &of_state)?
         } else {
             let kept = product(b, &reset, &state.hidden)?;
             self.of_state(b, last, &kept)?
@@ -301,19 +301,26 @@ impl Cell<'_> {
         let mut parts = Vec::new();
         for gate in &group.gates {
             let first = gate.name.rows() * hidden;
-            let own = match gate.name {
-                Name::Cell => vec![0.0; hidden],
-                _ => peepholes[first..first + hidden].iter().map(|w| w * gate.before).collect(),
-            };
-            parts.push(product(b, cell, &self.repeated(&own))?);
+            // The cell's zeros before the first step are public; those among weights are not.
+            parts.push(match gate.name {
+                name if name == Name::Cell || is_nothing(cell) => self.repeated(&vec![0.0; hidden]),
+                _ => {
+                    let own: Vec<f64> = peepholes[first..first + hidden].iter().map(|w| w * gate.before).collect();
+                    joined(b, Joined::Mul, cell, &self.repeated(&own))?
+                }
+            });
         }
         Ok(Some(beside(b, &parts.iter().collect::<Vec<_>>(), 1)?))
     }
 }
 
-/// A product; nothing is made of one with zeros, which a state is before its first step.
+/// Whether a state is the zeros before a first step.
+fn is_nothing(state: &Tensor) -> bool {
+    state.numbers().is_some_and(|numbers| numbers.iter().all(|&x| x == 0.0))
+}
+
+/// A product with a state or with what was made of one; nothing is made of zeros.
 fn product(b: &mut Builder, left: &Tensor, right: &Tensor) -> Taken<Tensor> {
-    let is_nothing = |tensor: &Tensor| tensor.numbers().is_some_and(|numbers| numbers.iter().all(|&x| x == 0.0));
     match is_nothing(left) || is_nothing(right) {
         true => Ok(Tensor::constant(left.shape.clone(), vec![0.0; left.size()])),
         false => joined(b, Joined::Mul, left, right),

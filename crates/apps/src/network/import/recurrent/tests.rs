@@ -251,3 +251,29 @@ fn layers_that_mean_something_else_are_refused() {
         .node("RNN", &["x", "w", "r"], "y", vec![]);
     assert!(wide.refused().contains("a tensor of [1048576, 64]; wanted 1 to 2^24 elements"));
 }
+
+/// A server that knows the skeleton does not learn which weights are zero.
+#[test]
+fn zeros_among_weights_change_no_skeleton() {
+    for (operator, gates, peeps) in [("RNN", 1, 0), ("GRU", 3, 0), ("LSTM", 4, 6)] {
+        let skeleton = |factor: f32| {
+            let scaled = |count, seed| numbers(count, seed).iter().map(|w| w * factor).collect::<Vec<_>>();
+            let (weights, state_weights) = (scaled(gates * 4, 1.0), scaled(gates * 4, 2.0));
+            let (biases, peepholes) = (scaled(gates * 4, 3.0), scaled(peeps, 4.0));
+            let defined = Defined {
+                operator,
+                weights: &weights,
+                state_weights: &state_weights,
+                biases: &biases,
+                peepholes: &peepholes,
+                resets_after: true,
+                is_coupled: false,
+                f: sigmoid,
+                g: f64::tanh,
+            };
+            let attributes = if operator == "GRU" { vec![int("linear_before_reset", 1)] } else { vec![] };
+            graph(&defined, [&[], &[]], attributes, &["y"]).read().unwrap().skeleton.clone()
+        };
+        assert_eq!(format!("{:?}", skeleton(0.0)), format!("{:?}", skeleton(1.0)), "{operator}");
+    }
+}
