@@ -14,7 +14,8 @@ pub fn limit(most: usize) {
     MOST.store(most, Ordering::Relaxed);
 }
 
-fn offered() -> usize {
+/// Threads of clear work.
+pub fn offered() -> usize {
     match MOST.load(Ordering::Relaxed) {
         0 => available_parallelism().map_or(1, usize::from),
         most => most,

@@ -34,6 +34,7 @@ pub mod scheduler;
 pub mod scratchpad;
 pub mod simfhe;
 pub mod spec;
+mod threads;
 pub mod trace;
 pub mod words;
 

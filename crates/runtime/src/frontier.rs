@@ -8,7 +8,7 @@ use crate::{
     error::Result,
     host::{available_memory_bytes, resident_memory_bytes},
     plan::{Plan, plan, predicted_memory},
-    record::{Forms, Recording, record},
+    record::{Forms, Recording},
     scheme::{Piped, Whole},
 };
 use limbwise::scheme::Scheme;
@@ -27,7 +27,7 @@ use std::{
     collections::BTreeMap,
     panic::resume_unwind,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicUsize, Ordering},
     },
     thread::ScopedJoinHandle,
@@ -231,33 +231,19 @@ pub fn survey<P: Program<Scheme: Piped>>(
     host: &Calibration,
     budget: Budget,
 ) -> Result<Survey<P::Scheme>> {
-    let (next, found) = (AtomicUsize::new(0), Mutex::new(Found { rows: BTreeMap::new(), candidates: Vec::new() }));
-    let (programs, footprint) = (programs(ways), host.footprint());
-    let work = || -> Result<()> {
-        loop {
-            let at = next.fetch_add(1, Ordering::Relaxed);
-            let Some(same) = programs.get(at) else { return Ok(()) };
-            let program = program(ways[same[0]]);
-            if at > 0 && program.least_bytes() > budget.bytes() {
-                continue;
-            }
-            let planned = |forms: &Forms<'_, P>, at: usize| -> Result<()> {
-                let planned = planned((&program, forms), ways[at].keys, preset, host, budget)?;
-                found.lock().unwrap_or_else(PoisonError::into_inner).take((at, ways[at]), planned, budget);
-                Ok(())
-            };
-            Forms::of(&program, &footprint)
-                .map_err(Into::into)
-                .and_then(|forms| same.iter().try_for_each(|&at| planned(&forms, at)))
-                .inspect_err(|_| next.store(programs.len(), Ordering::Relaxed))?; // nobody begins another
+    let found = Mutex::new(Found { rows: BTreeMap::new(), candidates: Vec::new() });
+    let footprint = host.footprint();
+    each_program(ways, host.threads, |same| {
+        let program = program(ways[same[0]]);
+        if same[0] > 0 && program.least_bytes() > budget.bytes() {
+            return Ok(());
         }
-    };
-    std::thread::scope(|scope| {
-        let others: Vec<_> = (1..host.threads.min(programs.len())).map(|_| scope.spawn(work)).collect();
-        let mut results = vec![work()];
-        let join = |thread: ScopedJoinHandle<'_, _>| thread.join().unwrap_or_else(|panic| resume_unwind(panic));
-        results.extend(others.into_iter().map(join));
-        results.into_iter().collect::<Result<()>>()
+        let forms = Forms::of(&program, &footprint)?;
+        same.iter().try_for_each(|&at| {
+            let planned = planned((&program, &forms), ways[at].keys, preset, host, budget)?;
+            locked(&found).take((at, ways[at]), planned, budget);
+            Ok(())
+        })
     })?;
     let Found { rows, mut candidates } = found.into_inner().unwrap_or_else(PoisonError::into_inner);
     let mut chosen = candidates.pop().map(|(at, recording, plan)| (ways[at], recording, plan)); // the smallest
@@ -291,6 +277,29 @@ fn programs(ways: &[Way]) -> Vec<Vec<usize>> {
     programs
 }
 
+/// Does something with each program, on at most so many threads. Configurations come by their places in the list. After an
+/// error no thread begins another program.
+fn each_program(ways: &[Way], threads: usize, work: impl Fn(&[usize]) -> Result<()> + Sync) -> Result<()> {
+    let (programs, next) = (programs(ways), AtomicUsize::new(0));
+    let work = || -> Result<()> {
+        while let Some(same) = programs.get(next.fetch_add(1, Ordering::Relaxed)) {
+            work(same).inspect_err(|_| next.store(programs.len(), Ordering::Relaxed))?;
+        }
+        Ok(())
+    };
+    std::thread::scope(|scope| {
+        let others: Vec<_> = (1..threads.min(programs.len())).map(|_| scope.spawn(work)).collect();
+        let mut results = vec![work()];
+        let join = |thread: ScopedJoinHandle<'_, _>| thread.join().unwrap_or_else(|panic| resume_unwind(panic));
+        results.extend(others.into_iter().map(join));
+        results.into_iter().collect()
+    })
+}
+
+fn locked<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// The fastest configuration of a program on a machine.
 #[derive(Clone, Debug)]
 pub struct Fastest {
@@ -298,40 +307,71 @@ pub struct Fastest {
     pub graph: Arc<Graph>,
 }
 
-/// The fastest configuration on each machine. Each configuration is recorded once and timed on every machine. A
-/// configuration that a machine cannot run is taken only if the machine can run none.
+/// What a machine makes of a configuration.
+struct Timed {
+    /// Seconds, or why the machine cannot run it.
+    seconds: std::result::Result<f64, MachineError>,
+    at: usize,
+    graph: Arc<Graph>,
+}
+
+impl Timed {
+    /// Whether it is taken before another: what runs before what does not, the faster, the earlier in the list.
+    fn is_before(&self, other: &Self) -> bool {
+        let seconds = |timed: &Self| timed.seconds.as_ref().copied().unwrap_or(f64::INFINITY);
+        let by_place = || self.at.cmp(&other.at);
+        self.seconds
+            .is_err()
+            .cmp(&other.seconds.is_err())
+            .then(seconds(self).total_cmp(&seconds(other)))
+            .then_with(by_place)
+            .is_lt()
+    }
+}
+
+/// The fastest configuration on each machine. Each configuration is recorded once and timed on every machine, those with
+/// different programs on different threads. A configuration that a machine cannot run is taken only if the machine can run
+/// none.
 ///
 /// # Panics
 /// If there is no configuration.
 pub fn fastest_on<P: Program<Scheme: Piped>>(
     ways: &[Way],
-    program: impl Fn(Way) -> P,
+    program: impl Fn(Way) -> P + Sync,
     specs: &[Spec],
     footprint: &SharedFootprint,
 ) -> Result<Vec<Fastest>> {
     if let &[way] = ways {
-        let graph = record(&program(way), way.keys, footprint)?.graph;
+        let graph = Forms::of(&program(way), footprint)?.graph(way.keys)?;
         return Ok(vec![Fastest { way, graph }; specs.len()]);
     }
-    let mut best: Vec<Option<std::result::Result<(f64, Fastest), MachineError>>> = specs.iter().map(|_| None).collect();
-    for same in programs(ways) {
+    let best: Mutex<Vec<Option<Timed>>> = Mutex::new(specs.iter().map(|_| None).collect());
+    each_program(ways, limbwise_apps::threads::offered(), |same| {
         let program = program(ways[same[0]]);
         let forms = Forms::of(&program, footprint)?;
-        for way in same.into_iter().map(|at| ways[at]) {
-            let graph = forms.record(way.keys)?.graph;
-            for (spec, best) in specs.iter().zip(&mut best) {
-                let timed = limbwise_machines::seconds(&graph, spec);
-                let better = match (&timed, &*best) {
-                    (_, None) | (Ok(_), Some(Err(_))) => true,
-                    (Ok(seconds), Some(Ok((least, _)))) => seconds < least,
-                    (Err(_), Some(_)) => false,
-                };
-                if better {
-                    *best = Some(timed.map(|seconds| (seconds, Fastest { way, graph: graph.clone() })));
+        let mut known: Vec<Arc<Graph>> = Vec::new();
+        for &at in same {
+            let graph = forms.graph(ways[at].keys)?;
+            // Keys from seeds make one graph, wherever they are kept: the first configuration with it stands for all.
+            if known.iter().any(|other| Arc::ptr_eq(other, &graph)) {
+                continue;
+            }
+            known.push(Arc::clone(&graph));
+            for (place, spec) in specs.iter().enumerate() {
+                let seconds = limbwise_machines::seconds(&graph, spec);
+                let timed = Timed { seconds, at, graph: Arc::clone(&graph) };
+                let best = &mut locked(&best)[place];
+                if best.as_ref().is_none_or(|best| timed.is_before(best)) {
+                    *best = Some(timed);
                 }
             }
         }
-    }
-    let best = best.into_iter().map(|found| found.expect("there is a way").map(|(_, fastest)| fastest));
-    Ok(best.collect::<std::result::Result<_, MachineError>>()?)
+        Ok(())
+    })?;
+    let best = best.into_inner().unwrap_or_else(PoisonError::into_inner).into_iter();
+    let taken = |found: Option<Timed>| {
+        let Timed { seconds, at, graph } = found.expect("there is a way");
+        Ok(seconds.map(|_| Fastest { way: ways[at], graph })?)
+    };
+    best.map(taken).collect()
 }

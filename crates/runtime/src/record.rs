@@ -121,11 +121,20 @@ impl<'p, P: Program<Scheme: ClientScheme>> Forms<'p, P> {
         Ok(Self { program, footprint, required, requests, whole, from_seeds })
     }
 
+    /// The evaluation alone, for models of machines: a whole session is not rehearsed.
+    pub(crate) fn graph(&self, form: KeyForm) -> Result<Arc<Graph>> {
+        Ok(Arc::clone(&self.evaluation(&self.keys(form))?.graph))
+    }
+
+    fn keys(&self, form: KeyForm) -> KeyPlan {
+        KeyPlan { required: self.required.clone(), form }
+    }
+
     pub(crate) fn record(&self, form: KeyForm) -> Result<Recording<P::Scheme>> {
         let (program, footprint) = (self.program, self.footprint);
         let params = program.params();
         let rlwe = P::Scheme::rlwe(params).filter(|_| form == KeyForm::Disk);
-        let keys = KeyPlan { required: self.required.clone(), form };
+        let keys = self.keys(form);
         let reads = rlwe.map(|rlwe| ReadPlan::least(rlwe, self.requests.clone()));
         let Evaluation { graph, results, expected, rotations, host_bytes } = self.evaluation(&keys)?;
         let input_bytes = program.inputs().iter().map(|input| P::Scheme::input_bytes(params, input)).sum();

@@ -2,9 +2,10 @@
 //! before any result.
 //!
 //! Read in this order: `numbers`, `work` (a node as limbs), `permutation`, `sweep` and `costs` (what it takes on one chip, by the
-//! mapping of [`crate::address`] and the commands of [`crate::dram`]), `links` (between chips), `homes` (of keys), `flow` and
+//! mapping of [`crate::address`] and the commands of [`crate::dram`]), `classes` (operations that are alike), `links` (between chips), `homes` (of keys), `flow` and
 //! `transfers` (the program on all).
 
+mod classes;
 mod costs;
 mod flow;
 mod homes;
@@ -25,10 +26,11 @@ use crate::{
     scheduler::{self, Schedule},
     scratchpad::OffChip,
     spec::Spec,
+    threads::on_all_cores,
     words::Words,
 };
 use costs::Costs;
-use flow::{Distribution, Flow, Shapes, Totals};
+use flow::{Distribution, Flow, Read, Shapes, Totals};
 use limbwise_graph::{Graph, NodeId, Op};
 use links::{DIMM_LINK, HOST, Links, MESH};
 use numbers::{Numbers, Rows, Switch};
@@ -45,7 +47,33 @@ const AVERSIONS: [u64; 2] = [0, 1];
 const STEP: &str = "coeff_to_slot";
 
 /// A schedule, what is done in it, and how it was distributed.
-type Found = (Schedule, Totals, Distribution);
+struct Found {
+    schedule: Schedule,
+    totals: Totals,
+    distribution: Distribution,
+}
+
+/// The fastest of some distributions, the first of equals, or what was found before if none is faster.
+fn fastest(read: &Read<'_>, tried: &[Distribution], before: Option<Found>) -> Result<Option<Found>, MachineError> {
+    // All schedules at once would take much memory: only the best so far is kept, with its place in the list.
+    let best = Mutex::new(before.map(|found| ((found.schedule.ticks(), 0), found)));
+    let results = on_all_cores(tried, |(at, &distribution)| -> Result<(), MachineError> {
+        let known = best.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(|(rank, _)| *rank);
+        if known.is_some_and(|known| (read.least_ticks(distribution), at + 1) > known) {
+            return Ok(());
+        }
+        let (program, totals) = Flow::of(read, distribution)?;
+        let schedule = scheduler::run(program);
+        let rank = (schedule.ticks(), at + 1);
+        let mut best = best.lock().unwrap_or_else(PoisonError::into_inner);
+        if best.as_ref().is_none_or(|(known, _)| rank < *known) {
+            *best = Some((rank, Found { schedule, totals, distribution }));
+        }
+        Ok(())
+    });
+    results.into_iter().collect::<Result<(), MachineError>>()?;
+    Ok(best.into_inner().unwrap_or_else(PoisonError::into_inner).map(|(_, found)| found))
+}
 
 /// The model.
 pub(super) struct Flexmem {
@@ -67,31 +95,28 @@ impl Flexmem {
         Ok(Self { spec: spec.clone(), numbers, units, last: Mutex::default() })
     }
 
-    /// The fastest of several distributions, and what it does.
+    /// The fastest of several distributions, and what it does. They are tried on all cores.
     fn distributed(&self, graph: &Graph) -> Result<(Schedule, Totals), MachineError> {
         self.accept(graph)?;
         let all = self.numbers.system.chips;
-        let mut is_alone = all == 1;
-        let mut best: Option<Found> = None;
-        for chips in [all, self.numbers.system.chips_per_dimm] {
-            for aversion in AVERSIONS {
-                if best.is_some() && (is_alone || chips > all) {
-                    continue;
-                }
-                let distribution = Distribution { chips: chips.min(all), aversion, shapes: Shapes::Each };
-                self.better(graph, distribution, &mut best)?;
-                // Runs of TFHE are on all chips alike.
-                is_alone |= best.as_ref().is_some_and(|(_, totals, _)| totals.placed == 0);
-            }
+        let mut chips = vec![all, self.numbers.system.chips_per_dimm.min(all)];
+        chips.dedup();
+        let read = Read::new((&self.spec, &self.numbers), graph, self.words(), &chips)?;
+        let over = |&chips: &u64| AVERSIONS.map(|aversion| Distribution { chips, aversion, shapes: Shapes::Each });
+        let usual: Vec<Distribution> = chips.iter().flat_map(over).collect();
+        let mut best = fastest(&read, &usual[..1], None)?;
+        // One chip has no other, and runs of TFHE are on all chips alike.
+        if all > 1 && best.as_ref().is_some_and(|found| found.totals.placed > 0) {
+            best = fastest(&read, &usual[1..], best)?;
         }
         // Shapes are chosen one operation at a time, and one shape for all may still be better.
-        if let Some((_, _, distribution)) = best.as_ref().filter(|_| self.numbers.chooses_shapes()) {
-            let distribution = *distribution;
-            for shape in self.numbers.all_shapes() {
-                self.better(graph, Distribution { shapes: Shapes::One(shape), ..distribution }, &mut best)?;
-            }
+        if let Some(distribution) =
+            best.as_ref().map(|found| found.distribution).filter(|_| self.numbers.chooses_shapes())
+        {
+            let one = |shape| Distribution { shapes: Shapes::One(shape), ..distribution };
+            best = fastest(&read, &self.numbers.all_shapes().map(one).collect::<Vec<_>>(), best)?;
         }
-        let (schedule, totals, _) = best.expect("there is a distribution");
+        let Found { schedule, totals, .. } = best.expect("there is a distribution");
         let known = (graph.nodes().len(), schedule.ticks(), totals.clone());
         *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(known);
         Ok((schedule, totals))
@@ -106,16 +131,6 @@ impl Flexmem {
             Some((.., totals)) => Ok(totals),
             None => Ok(self.distributed(graph)?.1),
         }
-    }
-
-    /// Keeps a distribution if it is faster than the best known.
-    fn better(&self, graph: &Graph, with: Distribution, best: &mut Option<Found>) -> Result<(), MachineError> {
-        let (program, totals) = Flow::of((&self.spec, &self.numbers), graph, self.words(), with)?;
-        let schedule = scheduler::run(program);
-        if best.as_ref().is_none_or(|(known, ..)| schedule.ticks() < known.ticks()) {
-            *best = Some((schedule, totals, with));
-        }
-        Ok(())
     }
 
     fn chips(&self) -> f64 {

@@ -4,13 +4,14 @@
 //! runs of TFHE all chips do the same on their share of the batch, so a run is one task an operator and chip.
 
 use super::{
+    classes::{Class, Classes, is_done},
     costs::Costs,
     homes::homes,
     links::Links,
     numbers::{Numbers, Switch},
     sweep::Cost,
     transfers::first_piece,
-    work::{Kind, Reader, Work},
+    work::Reader,
 };
 use crate::{
     error::MachineError,
@@ -19,10 +20,7 @@ use crate::{
     words::Words,
 };
 use limbwise_graph::{Graph, NodeId, Op, Region};
-use std::{
-    collections::{BTreeMap, HashMap},
-    rc::Rc,
-};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// What a program does on all chips.
 #[derive(Clone, Debug, Default)]
@@ -63,8 +61,129 @@ pub(super) enum Shapes {
     One(u64),
 }
 
-/// An operation in each shape that it can have.
-type Costed = Rc<Vec<(u64, Cost)>>;
+/// What all distributions of a program share.
+pub(super) struct Read<'a> {
+    spec: &'a Spec,
+    numbers: &'a Numbers,
+    graph: &'a Graph,
+    reader: Reader<'a>,
+    /// Whether each node is part of a run, which all chips do alike.
+    is_run: Vec<bool>,
+    /// Limbs of the largest polynomial of each ring degree.
+    most_limbs: HashMap<u64, u64>,
+    /// Classes where so many chips take part.
+    classes: Vec<(u64, Classes)>,
+}
+
+impl<'a> Read<'a> {
+    /// Reads a program that is distributed over so many chips, or so many.
+    ///
+    /// # Errors
+    /// [`MachineError::Value`] where limbs or a ring do not fit the chips.
+    pub(super) fn new(
+        (spec, numbers): (&'a Spec, &'a Numbers),
+        graph: &'a Graph,
+        words: Words,
+        chips: &[u64],
+    ) -> Result<Self, MachineError> {
+        let reader = Reader::new(graph, numbers, words);
+        let is_run = is_run(graph);
+        let classes = |&chips: &u64| {
+            let parts = |id: NodeId| if is_run[id.index()] { numbers.system.chips } else { chips };
+            (chips, Classes::new(graph, (&reader, numbers), |id| parts(id).min(reader.batch(id).max(1))))
+        };
+        let classes = chips.iter().map(classes).collect();
+        let mut most_limbs: HashMap<u64, u64> = HashMap::new();
+        for id in graph.ids() {
+            let limbs = most_limbs.entry(reader.degree(id)).or_default();
+            *limbs = (*limbs).max(reader.limbs(id));
+        }
+        let read = Self { spec, numbers, graph, reader, is_run, most_limbs, classes };
+        read.fits()?;
+        Ok(read)
+    }
+
+    fn classes(&self, chips: u64) -> &Classes {
+        let found = self.classes.iter().find(|(of, _)| *of == chips);
+        &found.expect("a distribution is over chips that were named").1
+    }
+
+    /// Refuses rings that PEs do not divide, and values that no shape fits into the rows of a subarray.
+    fn fits(&self) -> Result<(), MachineError> {
+        let (site, rows) = (self.numbers.site(), self.numbers.chip.rows_per_subarray);
+        let costs = Costs::new(self.numbers);
+        let mut fitting = HashSet::new();
+        for id in
+            self.graph.ids().filter(|&id| !self.graph.node(id).op().is_view() && self.graph.lwe_shape(id).is_none())
+        {
+            let (n, limbs) = (self.reader.degree(id), self.reader.limbs(id));
+            if !fitting.insert((n, limbs)) {
+                continue;
+            }
+            if n < 2 * site.pes {
+                let wanted = format!("at most {}: a ring of {n} coefficients has two for each PE of a pair", n / 2);
+                return Err(self.spec.wrong("chip.pes", wanted, site.pes));
+            }
+            let tiling = self.numbers.tiling(n);
+            let shapes = costs.shapes(&tiling);
+            let needs = |&shape: &u64| costs.visits(&tiling, limbs, shape).iter().map(|v| v.rows).sum::<u64>();
+            let least = shapes.iter().map(needs).min().unwrap_or(0);
+            if least > rows {
+                let tile = tiling.tile();
+                let wanted = format!(
+                    "{least} rows or more: {limbs} limbs of 2^{} have tiles of {tile} words in a subarray, in the best of {} shapes",
+                    n.ilog2(),
+                    shapes.len()
+                );
+                return Err(self.spec.wrong("chip.rows_per_subarray", wanted, rows));
+            }
+        }
+        Ok(())
+    }
+    /// The one shape of each ring in a distribution that does not remap. Without remapping that is the widest in which all limbs
+    /// of the ring's largest polynomial share a row.
+    pub(super) fn fixed(&self, distribution: Distribution) -> HashMap<u64, u64> {
+        let remaps = self.numbers.policy.remap == Switch::On;
+        if self.numbers.poly_col().is_some() || (remaps && distribution.shapes == Shapes::Each) {
+            return HashMap::new();
+        }
+        let costs = Costs::new(self.numbers);
+        let shape = |(&n, &limbs): (&u64, &u64)| {
+            let tiling = self.numbers.tiling(n);
+            let one = match distribution.shapes {
+                Shapes::One(shape) if remaps => shape.min(costs.sharing(&tiling, 1)),
+                _ => costs.sharing(&tiling, limbs),
+            };
+            (n, one)
+        };
+        self.most_limbs.iter().map(shape).collect()
+    }
+
+    /// Ticks that a distribution takes at least: runs one after another, and all other work divided equally.
+    pub(super) fn least_ticks(&self, distribution: Distribution) -> u64 {
+        let (classes, fixed) = (self.classes(distribution.chips), self.fixed(distribution));
+        let least = |class: &Class| {
+            let fixed = fixed.get(&class.n);
+            let allowed = class.costs.iter().filter(|(shape, _)| fixed.is_none_or(|one| one == shape));
+            allowed.map(|(_, cost)| cost.ticks).min().unwrap_or(0)
+        };
+        let least: Vec<u64> = classes.known().iter().map(least).collect();
+        let (mut runs, mut divided) = (0u64, 0u64);
+        for id in self.graph.ids().filter(|&id| is_done(self.graph.node(id).op())) {
+            let ticks = |has_more| least[classes.number(id, has_more)];
+            if self.is_run[id.index()] {
+                runs = runs.saturating_add(ticks(true));
+                continue;
+            }
+            let batch = self.reader.batch(id).max(1);
+            let parts = batch.min(distribution.chips);
+            let more = batch % parts;
+            let sum = ticks(false).saturating_mul(parts - more).saturating_add(ticks(true).saturating_mul(more));
+            divided = divided.saturating_add(sum);
+        }
+        runs.saturating_add(divided / distribution.chips.max(1))
+    }
+}
 
 /// Some entries of a value on a chip.
 #[derive(Clone, Copy, Debug)]
@@ -82,25 +201,41 @@ pub(super) struct Made {
     pub(super) parts: Vec<Part>,
     /// Its shape in rows.
     pub(super) shape: u64,
+    /// Parts that were copied to other chips; no part: all of them, of a value that a run divided.
+    pub(super) copies: Vec<(Option<usize>, Part)>,
+}
+
+impl Made {
+    fn new(parts: Vec<Part>, shape: u64) -> Self {
+        Self { parts, shape, copies: Vec::new() }
+    }
+}
+
+/// Limbs that were made in a shape.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct InShape {
+    shape: u64,
+    limbs: u64,
 }
 
 /// A program while it is placed.
 pub(super) struct Flow<'a> {
-    pub(super) numbers: &'a Numbers,
-    pub(super) spec: &'a Spec,
+    read: &'a Read<'a>,
     pub(super) graph: &'a Graph,
-    pub(super) reader: Reader<'a>,
-    pub(super) costs: Costs<'a>,
+    pub(super) reader: &'a Reader<'a>,
+    classes: &'a Classes,
+    costs: Costs<'a>,
     pub(super) links: Links<'a>,
     pub(super) program: Program,
     pub(super) made: Vec<Option<Made>>,
-    /// Parts that were copied to other chips.
-    pub(super) copies: HashMap<(NodeId, usize, usize), (TaskId, u64)>,
     pub(super) free: Vec<u64>,
     pub(super) last: Vec<Option<TaskId>>,
-    pub(super) known: HashMap<Work, Costed>,
     /// The one shape of a machine that does not remap, by ring degree.
-    pub(super) fixed: HashMap<u64, u64>,
+    fixed: HashMap<u64, u64>,
+    /// By class: the best shape for what was read in each shape.
+    best: Vec<HashMap<Box<[InShape]>, (u64, Cost)>>,
+    /// What the operation reads that is looked at.
+    from: Vec<InShape>,
     pub(super) totals: Totals,
     pub(super) distribution: Distribution,
 }
@@ -116,10 +251,11 @@ fn rotating(graph: &Graph) -> Vec<bool> {
     inside
 }
 
-/// Whether an operation is part of a run, which all chips do alike.
-fn is_run(graph: &Graph) -> impl Fn(NodeId) -> bool {
+/// Whether each operation is part of a run, which all chips do alike.
+fn is_run(graph: &Graph) -> Vec<bool> {
     let rotating = rotating(graph);
-    move |id| graph.node(id).op().is_tfhe() || rotating[graph.node(id).region().index()]
+    let nodes = graph.nodes().iter();
+    nodes.map(|node| node.op().is_tfhe() || rotating[node.region().index()]).collect()
 }
 
 /// The shape of a value that comes in whatever shape is wanted.
@@ -134,119 +270,64 @@ impl<'a> Flow<'a> {
     /// Places a program.
     ///
     /// # Errors
-    /// [`MachineError::Value`] where limbs or a ring do not fit the chips.
-    pub(super) fn of(
-        (spec, numbers): (&'a Spec, &'a Numbers),
-        graph: &'a Graph,
-        words: Words,
-        distribution: Distribution,
-    ) -> Result<(Program, Totals), MachineError> {
+    /// [`MachineError::Value`] where keys have no room.
+    pub(super) fn of(read: &'a Read<'a>, distribution: Distribution) -> Result<(Program, Totals), MachineError> {
+        let (numbers, graph) = (read.numbers, read.graph);
         let chips = usize::try_from(numbers.system.chips).unwrap_or(1);
         let links = Links::new(numbers);
         let mut program = Program::new(links.units(), numbers.tick_seconds(), false);
-        program.widths = links.widths();
+        program.widths = links.widths().to_vec();
+        let classes = read.classes(distribution.chips);
         let mut flow = Self {
-            numbers,
-            spec,
+            read,
             graph,
-            reader: Reader::new(graph, numbers, words),
+            reader: &read.reader,
+            classes,
             costs: Costs::new(numbers),
             links,
             program,
             made: vec![None; graph.nodes().len()],
-            copies: HashMap::new(),
             free: vec![0; chips],
             last: vec![None; chips],
-            known: HashMap::new(),
-            fixed: HashMap::new(),
+            fixed: read.fixed(distribution),
+            best: std::iter::repeat_with(HashMap::new).take(classes.known().len()).collect(),
+            from: Vec::new(),
             totals: Totals::default(),
             distribution,
         };
-        flow.fits()?;
         flow.settle()?;
-        flow.fix_shapes();
         flow.walk();
         Ok((flow.program, flow.totals))
     }
 
-    /// Refuses rings that PEs do not divide, and values that no shape fits into the rows of a subarray.
-    fn fits(&self) -> Result<(), MachineError> {
-        let (site, rows) = (self.numbers.site(), self.numbers.chip.rows_per_subarray);
-        for id in
-            self.graph.ids().filter(|&id| !self.graph.node(id).op().is_view() && self.graph.lwe_shape(id).is_none())
-        {
-            let n = self.reader.degree(id);
-            if n < 2 * site.pes {
-                let wanted = format!("at most {}: a ring of {n} coefficients has two for each PE of a pair", n / 2);
-                return Err(self.spec.wrong("chip.pes", wanted, site.pes));
-            }
-            let tiling = self.numbers.tiling(n);
-            let limbs = self.reader.limbs(id);
-            let shapes = self.costs.shapes(&tiling);
-            let needs = |&shape: &u64| self.costs.visits(&tiling, limbs, shape).iter().map(|v| v.rows).sum::<u64>();
-            let least = shapes.iter().map(needs).min().unwrap_or(0);
-            if least > rows {
-                let tile = tiling.tile();
-                let wanted = format!(
-                    "{least} rows or more: {limbs} limbs of 2^{} have tiles of {tile} words in a subarray, in the best of {} shapes",
-                    n.ilog2(),
-                    shapes.len()
-                );
-                return Err(self.spec.wrong("chip.rows_per_subarray", wanted, rows));
-            }
-        }
-        Ok(())
-    }
-
-    /// Without remapping: for each ring the widest shape in which all limbs of its largest polynomial share a row.
-    fn fix_shapes(&mut self) {
-        let remaps = self.numbers.policy.remap == Switch::On;
-        if self.numbers.poly_col().is_some() || (remaps && self.distribution.shapes == Shapes::Each) {
-            return;
-        }
-        let mut most: HashMap<u64, u64> = HashMap::new();
-        for id in self.graph.ids() {
-            let limbs = most.entry(self.reader.degree(id)).or_default();
-            *limbs = (*limbs).max(self.reader.limbs(id));
-        }
-        let shape = |(n, limbs)| {
-            let tiling = self.numbers.tiling(n);
-            let one = match self.distribution.shapes {
-                Shapes::One(shape) if remaps => shape.min(self.costs.sharing(&tiling, 1)),
-                _ => self.costs.sharing(&tiling, limbs),
-            };
-            (n, one)
-        };
-        self.fixed = most.into_iter().map(shape).collect();
-    }
-
     /// Gives keys and plaintexts that not every chip has room for a chip of their own.
     fn settle(&mut self) -> Result<(), MachineError> {
-        let (graph, room) = (self.graph, self.numbers.chip_bytes());
-        let is_run = is_run(graph);
-        let on = |chips| homes((self.spec, graph, &self.reader), (chips, room), &is_run);
+        let (graph, room) = (self.graph, self.read.numbers.chip_bytes());
+        let on = |chips| homes((self.read.spec, graph, self.reader), (chips, room), |id| self.is_run(id));
         // Chips that take no part in operations may hold keys, if those that do have no room.
         let homes = on(self.distribution.chips).or_else(|_| on(self.free.len() as u64))?;
         for &(id, chip) in &homes.moved {
             let unit = u8::try_from(chip).unwrap_or(u8::MAX);
             let task = self.program.push(id, Stage::new(TaskKind::Compute, unit, 0), []);
-            self.made[id.index()] = Some(Made { parts: vec![Part { chip, task, there: 0 }], shape: ANY });
+            self.made[id.index()] = Some(Made::new(vec![Part { chip, task, there: 0 }], ANY));
             self.totals.at_home = self.totals.at_home.saturating_add(self.reader.value_bytes(id));
         }
         self.totals.held = homes.held;
         Ok(())
     }
 
+    fn is_run(&self, id: NodeId) -> bool {
+        self.read.is_run[id.index()]
+    }
+
     fn walk(&mut self) {
         let graph = self.graph;
-        let is_run = is_run(graph);
         let mut run: Vec<NodeId> = Vec::new();
         for id in graph.ids() {
-            let op = graph.node(id).op();
-            if op.is_view() || op.is_input() {
+            if !is_done(graph.node(id).op()) {
                 continue;
             }
-            if is_run(id) {
+            if self.is_run(id) {
                 run.push(id);
                 continue;
             }
@@ -256,40 +337,43 @@ impl<'a> Flow<'a> {
         self.run(&run);
     }
 
-    /// The cost of work in each shape, and the best with the remapping of what it reads.
-    fn best(&mut self, id: NodeId, work: &Work) -> (u64, Cost) {
-        let costed = match self.known.get(work) {
-            Some(known) => known.clone(),
-            None => {
-                let tiling = self.numbers.tiling(work.n);
-                let shapes = self.fixed.get(&work.n).map_or_else(|| self.costs.shapes(&tiling), |&one| vec![one]);
-                let all: Costed = Rc::new(shapes.into_iter().map(|s| (s, self.costs.cost(work, s))).collect());
-                self.known.insert(work.clone(), all.clone());
-                all
-            }
-        };
-        let mut from: Vec<(u64, u64)> = Vec::new();
-        if costed.len() > 1 {
-            let entries = work.limbs / self.reader.limbs(id).max(1);
+    /// The best shape for a part of an operation, and its cost with the remapping of what it reads.
+    fn best(&mut self, id: NodeId, number: usize) -> (u64, Cost) {
+        let class = self.classes.class(number);
+        let fixed = self.fixed.get(&class.n).copied();
+        let mut from = std::mem::take(&mut self.from);
+        from.clear();
+        if class.costs.len() > 1 && fixed.is_none() {
+            let entries = class.limbs / self.reader.limbs(id).max(1);
             for &operand in self.graph.operands(id) {
                 let piece = first_piece(self.graph, operand);
                 let made = self.made[piece.index()].as_ref().filter(|made| made.shape != ANY);
-                if let (Some(made), true) = (made, self.reader.degree(piece) == work.n) {
+                if let (Some(made), true) = (made, self.reader.degree(piece) == class.n) {
                     let limbs = self.reader.limbs(operand).saturating_mul(entries.min(self.reader.batch(operand)));
-                    from.push((made.shape, limbs));
+                    from.push(InShape { shape: made.shape, limbs });
                 }
             }
         }
-        let with = |&(shape, cost): &(u64, Cost)| {
-            let mut all = cost;
-            for &(before, limbs) in &from {
-                all += self.costs.remap(work.n, limbs, [before, shape]);
+        let found = match self.best[number].get(&from[..]) {
+            Some(&known) => known,
+            None => {
+                let with = |&(shape, cost): &(u64, Cost)| {
+                    let mut all = cost;
+                    for before in &from {
+                        all += self.costs.remap(class.n, before.limbs, [before.shape, shape]);
+                    }
+                    (shape, all)
+                };
+                // Of equal costs the widest shape, which is the last.
+                let choices = class.costs.iter().filter(|(shape, _)| fixed.is_none_or(|one| one == *shape));
+                let found = choices.map(with).rev().min_by_key(|(_, cost)| cost.ticks);
+                let found = found.unwrap_or((self.read.numbers.chip.pes, Cost::default()));
+                self.best[number].insert(from.clone().into(), found);
+                found
             }
-            (shape, all)
         };
-        // Of equal costs the widest shape, which is the last.
-        let choices = costed.iter().map(with).rev();
-        choices.min_by_key(|(_, cost)| cost.ticks).unwrap_or((self.numbers.chip.pes, Cost::default()))
+        self.from = from;
+        found
     }
 
     fn count(&mut self, shape: u64, cost: Cost) {
@@ -305,10 +389,10 @@ impl<'a> Flow<'a> {
         let mut shape = 0;
         for part in 0..count {
             let [from, to] = [part * batch / count, (part + 1) * batch / count];
-            let work = self.reader.work(id, to - from);
-            let (best, cost) = self.best(id, &work);
+            let number = self.classes.number(id, to - from > batch / count);
+            let (best, cost) = self.best(id, number);
             shape = best;
-            if work.kind != Kind::None {
+            if self.classes.class(number).takes_time {
                 self.count(best, cost);
             }
             let needs = self.needs(id, [from, to]);
@@ -331,7 +415,7 @@ impl<'a> Flow<'a> {
             parts.push(Part { chip, task, there: end });
         }
         self.totals.placed += 1;
-        self.made[id.index()] = Some(Made { parts, shape });
+        self.made[id.index()] = Some(Made::new(parts, shape));
     }
 
     /// Operations of TFHE, one after another, on all chips alike.
@@ -345,8 +429,8 @@ impl<'a> Flow<'a> {
         let mut most = 1;
         for &id in nodes {
             let batch = self.reader.batch(id).max(1);
-            let work = self.reader.work(id, batch.div_ceil(chips));
-            let (shape, cost) = self.best(id, &work);
+            // The chip with the most entries holds up the others.
+            let (shape, cost) = self.best(id, self.classes.number(id, true));
             self.count(shape, cost.times(batch.min(chips)));
             if self.graph.node(id).op() == Op::SampleExtract {
                 self.totals.rotations += batch;
@@ -361,7 +445,7 @@ impl<'a> Flow<'a> {
                 operators.push((operator, id, 0));
             }
             operators[number].2 += cost.ticks;
-            self.made[id.index()] = Some(Made { parts: vec![], shape });
+            self.made[id.index()] = Some(Made::new(vec![], shape));
         }
         self.totals.in_flight = self.totals.in_flight.max(most);
         let start = self.barrier();

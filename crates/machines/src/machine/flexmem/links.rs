@@ -25,6 +25,10 @@ pub(super) const HOST: &str = "host";
 pub(super) struct Links<'n> {
     numbers: &'n Numbers,
     chips: usize,
+    /// Chips of a DIMM, and of a side of its mesh.
+    of_dimm: usize,
+    side: usize,
+    widths: Vec<u64>,
     /// Of the mesh of each DIMM, then of the link between them; or of the host alone.
     free: Vec<u64>,
 }
@@ -32,8 +36,12 @@ pub(super) struct Links<'n> {
 impl<'n> Links<'n> {
     pub(super) fn new(numbers: &'n Numbers) -> Self {
         let chips = usize::try_from(numbers.system.chips).unwrap_or(1);
-        let mut links = Self { numbers, chips, free: vec![] };
-        links.free = vec![0; links.units().len() - chips];
+        let of_dimm = usize::try_from(numbers.system.chips_per_dimm).unwrap_or(1);
+        let side = of_dimm.isqrt().max(1);
+        let mut links = Self { numbers, chips, of_dimm, side, widths: vec![], free: vec![] };
+        let width = |unit: &str| if unit == MESH { numbers.assumed.chip_network_mesh_links.value } else { 1 };
+        links.widths = links.units().into_iter().map(width).collect();
+        links.free = vec![0; links.widths.len() - chips];
         links
     }
 
@@ -42,7 +50,7 @@ impl<'n> Links<'n> {
     }
 
     fn dimm(&self, chip: usize) -> usize {
-        chip / usize::try_from(self.numbers.system.chips_per_dimm).unwrap_or(1)
+        chip / self.of_dimm
     }
 
     /// Names of all units: chips, then links.
@@ -56,9 +64,8 @@ impl<'n> Links<'n> {
     }
 
     /// Their widths: a mesh has several links.
-    pub(super) fn widths(&self) -> Vec<u64> {
-        let width = |unit: &&str| if **unit == *MESH { self.numbers.assumed.chip_network_mesh_links.value } else { 1 };
-        self.units().iter().map(width).collect()
+    pub(super) fn widths(&self) -> &[u64] {
+        &self.widths
     }
 
     fn stage(&self, link: usize, width: u64, bytes: u64, gb_s: f64) -> Stage {
@@ -70,32 +77,35 @@ impl<'n> Links<'n> {
     /// A transfer in the mesh of a DIMM: over one link to a neighbor, over two to the chip across.
     fn in_mesh(&self, dimm: usize, [a, b]: [usize; 2], bytes: u64) -> Stage {
         let (network, links) = (&self.numbers.network, self.numbers.assumed.chip_network_mesh_links.value);
-        let side = usize::try_from(self.numbers.system.chips_per_dimm.isqrt()).unwrap_or(1).max(1);
+        let side = self.side;
         let hops = (a % side).abs_diff(b % side) + (a / side).abs_diff(b / side);
         let width = (hops.max(1) as u64).min(links);
         self.stage(dimm, width, bytes, network.chip_gb_s / as_f64(links))
     }
 
     /// The stages of a transfer.
-    pub(super) fn way(&self, [from, to]: [usize; 2], bytes: u64) -> Vec<Stage> {
-        if !self.has_network() {
-            return vec![self.stage(0, 1, bytes, self.numbers.assumed.host_gb_s.value)];
-        }
-        let of_dimm = usize::try_from(self.numbers.system.chips_per_dimm).unwrap_or(1);
+    pub(super) fn way(&self, [from, to]: [usize; 2], bytes: u64) -> impl Iterator<Item = Stage> + use<> {
         let (a, b) = (self.dimm(from), self.dimm(to));
-        if a == b {
-            return vec![self.in_mesh(a, [from % of_dimm, to % of_dimm], bytes)];
-        }
-        // Chip 0 of each DIMM has the link.
-        let between = self.stage(self.free.len() - 1, 1, bytes, self.numbers.assumed.dimm_link_gb_s.value);
-        let out = (from % of_dimm != 0).then(|| self.in_mesh(a, [from % of_dimm, 0], bytes));
-        let into = (to % of_dimm != 0).then(|| self.in_mesh(b, [0, to % of_dimm], bytes));
-        out.into_iter().chain([between]).chain(into).collect()
+        let [out, between, into] = if !self.has_network() {
+            [None, Some(self.stage(0, 1, bytes, self.numbers.assumed.host_gb_s.value)), None]
+        } else if a == b {
+            [None, Some(self.in_mesh(a, [from % self.of_dimm, to % self.of_dimm], bytes)), None]
+        } else {
+            // Chip 0 of each DIMM has the link.
+            let between = self.stage(self.free.len() - 1, 1, bytes, self.numbers.assumed.dimm_link_gb_s.value);
+            let own = |chip: usize| Some(chip % self.of_dimm).filter(|own| *own != 0);
+            let out = own(from).map(|own| self.in_mesh(a, [own, 0], bytes));
+            [out, Some(between), own(to).map(|own| self.in_mesh(b, [0, own], bytes))]
+        };
+        out.into_iter().chain(between).chain(into)
     }
 
-    /// When bytes that are there at a time would be on another chip.
-    pub(super) fn arrives(&self, chips: [usize; 2], there: u64, bytes: u64) -> u64 {
-        self.way(chips, bytes).iter().fold(there, |time, stage| self.starts(stage, time) + stage.occupancy)
+    /// When bytes that are there at a time would be on another chip, and the ticks that links would be taken.
+    pub(super) fn arrives(&self, chips: [usize; 2], there: u64, bytes: u64) -> (u64, u64) {
+        let pass = |(time, taken): (u64, u64), stage: Stage| {
+            (self.starts(&stage, time) + stage.occupancy, taken + stage.occupancy)
+        };
+        self.way(chips, bytes).fold((there, 0), pass)
     }
 
     fn link(&self, stage: &Stage) -> usize {

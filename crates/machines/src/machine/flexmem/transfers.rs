@@ -1,6 +1,6 @@
 //! What an operation reads, where that stands, and how it comes to the operation's chip.
 
-use super::flow::{Flow, Made};
+use super::flow::{Flow, Made, Part};
 use crate::program::{Edge, TaskId};
 use limbwise_graph::{Basis, Graph, NodeId, Op, Piece};
 
@@ -54,8 +54,19 @@ impl Flow<'_> {
     /// The chip on which work is done first.
     pub(super) fn earliest(&self, needs: &[Need], ticks: u64) -> usize {
         let done = |chip: usize| {
-            let ready = needs.iter().map(|need| self.arrives(need, chip)).max().unwrap_or(0);
-            let moved: u64 = needs.iter().map(|need| self.moves(need, chip)).fold(0, u64::saturating_add);
+            let (mut ready, mut moved) = (0, 0u64);
+            for need in needs {
+                let there = match self.stands(need, chip) {
+                    Stands::OnAll => self.free.iter().copied().max().unwrap_or(0),
+                    Stands::Here((_, there)) => there,
+                    Stands::Elsewhere(part) => {
+                        let (there, taken) = self.links.arrives([part.chip, chip], part.there, need.bytes);
+                        moved = moved.saturating_add(taken);
+                        there
+                    }
+                };
+                ready = ready.max(there);
+            }
             let against = moved.saturating_mul(self.distribution.aversion);
             ((ready.max(self.free[chip]) + ticks).saturating_add(against), chip)
         };
@@ -63,52 +74,44 @@ impl Flow<'_> {
         (0..self.free.len().min(most)).map(done).min().map_or(0, |(_, chip)| chip)
     }
 
-    /// Ticks that links would be taken so that a part is on a chip.
-    fn moves(&self, need: &Need, chip: usize) -> u64 {
-        let made = self.made[need.source.index()].as_ref();
-        let Some(found) = made.zip(need.part).map(|(made, part)| (made.parts[part].chip, part)) else { return 0 };
-        if found.0 == chip || self.copies.contains_key(&(need.source, found.1, chip)) {
-            return 0;
-        }
-        self.links.way([found.0, chip], need.bytes).iter().map(|stage| stage.occupancy).sum()
+    fn made(&self, need: &Need) -> &Made {
+        self.made[need.source.index()].as_ref().expect("a need is of a made value")
     }
 
-    /// When a part would be on a chip.
-    fn arrives(&self, need: &Need, chip: usize) -> u64 {
-        let Some(part) = need.part else { return self.free.iter().copied().max().unwrap_or(0) };
-        let Some(found) = self.made[need.source.index()].as_ref().map(|made| made.parts[part]) else { return 0 };
+    /// Where a part stands, seen from a chip.
+    fn stands(&self, need: &Need, chip: usize) -> Stands {
+        let (made, Some(part)) = (self.made(need), need.part) else { return Stands::OnAll };
+        let found = made.parts[part];
         if found.chip == chip {
-            return found.there;
+            return Stands::Here((found.task, found.there));
         }
-        match self.copies.get(&(need.source, part, chip)) {
-            Some((_, there)) => *there,
-            None => self.links.arrives([found.chip, chip], found.there, need.bytes),
-        }
+        made.copy(need.part, chip).map_or(Stands::Elsewhere(found), Stands::Here)
     }
 
     /// Has a part on a chip: the task after which it is there.
     pub(super) fn bring(&mut self, need: &Need, chip: usize) -> (TaskId, u64) {
-        let made = self.made[need.source.index()].as_ref();
-        let Some(part) = need.part else { return self.gather(need, chip) };
-        let Some(found) = made.map(|made| made.parts[part]) else { unreachable!("a need is of a made value") };
-        if found.chip == chip {
-            return (found.task, found.there);
-        }
-        if let Some(&copied) = self.copies.get(&(need.source, part, chip)) {
-            return copied;
-        }
-        let copied = self.send(need, [found.chip, chip], (found.task, found.there));
+        let part = match self.stands(need, chip) {
+            Stands::OnAll => return self.gather(need, chip),
+            Stands::Here(there) => return there,
+            Stands::Elsewhere(part) => part,
+        };
+        let copied = self.send(need, [part.chip, chip], (part.task, part.there));
         // A chip without room for a key keeps no copy of it.
         if !self.graph.node(need.source).op().is_input() {
-            self.copies.insert((need.source, part, chip), copied);
+            self.keep(need, chip, copied);
         }
         copied
     }
 
+    fn keep(&mut self, need: &Need, chip: usize, (task, there): (TaskId, u64)) {
+        if let Some(made) = &mut self.made[need.source.index()] {
+            made.copies.push((need.part, Part { chip, task, there }));
+        }
+    }
+
     /// A value that a run divided over all chips comes to one.
     fn gather(&mut self, need: &Need, chip: usize) -> (TaskId, u64) {
-        let all = usize::MAX;
-        if let Some(&copied) = self.copies.get(&(need.source, all, chip)) {
+        if let Some(copied) = self.made(need).copy(None, chip) {
             return copied;
         }
         let chips = self.free.len();
@@ -119,7 +122,7 @@ impl Flow<'_> {
             (0, _) | (_, 1) => (task, ready),
             _ => self.send(&Need { bytes: elsewhere, ..*need }, [(chip + 1) % chips, chip], (task, ready)),
         };
-        self.copies.insert((need.source, all, chip), copied);
+        self.keep(need, chip, copied);
         copied
     }
 
@@ -131,6 +134,23 @@ impl Flow<'_> {
             task = self.program.push(need.source, stage, [Edge::Output(task)]);
         }
         (task, there)
+    }
+}
+
+/// Where a value stands, seen from a chip.
+enum Stands {
+    /// Divided over all chips.
+    OnAll,
+    /// There, after a task and at a time.
+    Here((TaskId, u64)),
+    Elsewhere(Part),
+}
+
+impl Made {
+    /// What brought a part to a chip, if anything did; no part: the shares of all chips.
+    fn copy(&self, part: Option<usize>, chip: usize) -> Option<(TaskId, u64)> {
+        let found = self.copies.iter().find(|(of, copy)| *of == part && copy.chip == chip);
+        found.map(|(_, copy)| (copy.task, copy.there))
     }
 }
 

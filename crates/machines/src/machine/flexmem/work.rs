@@ -42,11 +42,15 @@ pub(super) struct Reader<'a> {
     graph: &'a Graph,
     numbers: &'a Numbers,
     words: Words,
+    /// Limbs of one entry of each shape.
+    shape_limbs: Vec<u64>,
 }
 
 impl<'a> Reader<'a> {
     pub(super) fn new(graph: &'a Graph, numbers: &'a Numbers, words: Words) -> Self {
-        Self { graph, numbers, words }
+        let limbs = |shape: &Shape| words.limbs(shape, shape.basis) / (shape.batch as u64).max(1);
+        let shape_limbs = graph.shapes().iter().map(limbs).collect();
+        Self { graph, numbers, words, shape_limbs }
     }
 
     /// Entries of a value.
@@ -74,10 +78,7 @@ impl<'a> Reader<'a> {
     pub(super) fn limbs(&self, id: NodeId) -> u64 {
         match self.graph.lwe_shape(id) {
             Some(_) => self.vector_words(id),
-            None => {
-                let shape = self.graph.shape(id);
-                self.words.limbs(shape, shape.basis) / (shape.batch as u64).max(1)
-            }
+            None => self.shape_limbs[self.graph.node(id).shape().0 as usize],
         }
     }
 
@@ -87,9 +88,16 @@ impl<'a> Reader<'a> {
             Some(shape) => self.words.lwe_bytes(self.graph, piece.source) / (shape.batch as u64).max(1),
             None => {
                 let shape: &Shape = self.graph.shape(piece.source);
-                self.words.bytes(shape, piece.basis) / (shape.batch as u64).max(1)
+                match piece.basis == shape.basis {
+                    true => self.limb_bytes(shape).saturating_mul(self.limbs(piece.source)),
+                    false => self.words.bytes(shape, piece.basis) / (shape.batch as u64).max(1),
+                }
             }
         }
+    }
+
+    fn limb_bytes(&self, shape: &Shape) -> u64 {
+        (self.words.bits << shape.ring.log_n()) / 8
     }
 
     /// Bytes of a whole value.

@@ -16,11 +16,9 @@ use crate::{
         timetable::{Placement, Timetable, Timing},
     },
     report::as_f64,
+    threads::on_all_cores,
 };
-use std::{
-    ops::Range,
-    sync::atomic::{AtomicUsize, Ordering},
-};
+use std::ops::Range;
 
 /// A second cost beside time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -120,29 +118,6 @@ impl Genetic {
         }
         Ok(found)
     }
-}
-
-/// Maps numbered items on as many threads as there are cores. What comes out does not depend on their number.
-fn on_all_cores<T: Sync, R: Send>(items: &[T], map: impl Fn((usize, &T)) -> R + Sync) -> Vec<R> {
-    let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    let next = AtomicUsize::new(0);
-    let work = || {
-        let mut made = Vec::new();
-        while let Some((at, item)) =
-            Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|at| Some((at, items.get(at)?)))
-        {
-            made.push((at, map((at, item))));
-        }
-        made
-    };
-    let mut made: Vec<(usize, R)> = std::thread::scope(|scope| {
-        let others: Vec<_> = (1..threads.min(items.len())).map(|_| scope.spawn(work)).collect();
-        let own = work();
-        let joined = others.into_iter().flat_map(|other| other.join().expect("a search does not panic"));
-        own.into_iter().chain(joined).collect()
-    });
-    made.sort_by_key(|(at, _)| *at);
-    made.into_iter().map(|(_, made)| made).collect()
 }
 
 /// Placements of the other policies, HEFT's first.
