@@ -72,7 +72,7 @@ impl Piece {
         } else {
             let rows = part.block.rows();
             holders.of_each.resize(rows, 0);
-            part.rows().for_each(|row| holders.of_each[row] += 1);
+            part.for_each_run(|run| holders.of_each[run].iter_mut().for_each(|count| *count += 1));
             holders.of_parts += part.len();
         }
         drop(holders);
@@ -94,17 +94,31 @@ impl Piece {
         match (self.is_whole(), holders.of_all) {
             (true, 1) => holders.of_parts == 0,
             (true, _) => false,
-            (false, 0) => self.rows().all(|row| holders.of_each[row] == 1),
+            (false, 0) => {
+                let mut own = true;
+                self.for_each_run(|run| own &= holders.of_each[run].iter().all(|&count| count == 1));
+                own
+            }
             (false, _) => false,
         }
     }
 
-    /// Numbers of its rows in the block.
-    fn rows(&self) -> impl Iterator<Item = usize> {
-        let (all, limbs) = (self.block.limbs, self.limbs);
-        self.entries
-            .clone()
-            .flat_map(move |entry| limbs.iter().filter_map(move |i| Some(entry * all.len() + all.position(i)?)))
+    /// Numbers of its rows in the block, those that follow each other together: all in one where it shows all limbs.
+    fn for_each_run(&self, mut found: impl FnMut(Range<usize>)) {
+        let (all, each) = (self.block.limbs, self.block.limbs.len());
+        if self.limbs == all {
+            return found(self.entries.start * each..self.entries.end * each);
+        }
+        let mut runs: Vec<Range<usize>> = Vec::new();
+        for at in self.limbs.iter().filter_map(|limb| all.position(limb)) {
+            match runs.last_mut() {
+                Some(run) if run.end == at => run.end += 1,
+                _ => runs.push(at..at + 1),
+            }
+        }
+        for first in self.entries.clone().map(|entry| entry * each) {
+            runs.iter().for_each(|run| found(first + run.start..first + run.end));
+        }
     }
 
     /// For each of its entries the limbs that others hold too, neighbors with the same ones together.
@@ -146,11 +160,12 @@ impl Drop for Piece {
         } else {
             holders.of_parts -= self.len();
             let mut gone = 0;
-            for row in self.rows() {
-                holders.of_each[row] -= 1;
-                gone += usize::from(holders.of(row) == 0);
-            }
-            gone
+            self.for_each_run(|run| {
+                let counts = &mut holders.of_each[run];
+                counts.iter_mut().for_each(|count| *count -= 1);
+                gone += counts.iter().filter(|&&count| count == 0).count();
+            });
+            if holders.of_all == 0 { gone } else { 0 }
         };
         self.block.meter.give_back(gone as u64 * self.block.row_bytes);
     }
