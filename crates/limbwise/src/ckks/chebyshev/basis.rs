@@ -1,6 +1,9 @@
 //! The polynomials of a basis on a ciphertext, each computed where it is first used.
 
-use super::split::{Kind, factors};
+use super::{
+    sizes::Sizes,
+    split::{Kind, factors},
+};
 use crate::{
     ckks::{Ciphertext, Evaluator, evaluator::Weighted},
     error::Result,
@@ -75,13 +78,24 @@ pub(super) struct Basis<'e, 'a, D: Device> {
     pub(super) eval: &'e Evaluator<'a, D>,
     kind: Kind,
     polynomials: BTreeMap<usize, Scaled<D>>,
+    /// How large they are for usual arguments, where that is known.
+    pub(super) sizes: Option<Sizes>,
     /// X^(N/2) where coefficients have imaginary parts.
     pub(super) unit: Option<&'e D::Poly>,
 }
 
 impl<'e, 'a, D: Device> Basis<'e, 'a, D> {
     pub(super) fn new(eval: &'e Evaluator<'a, D>, kind: Kind, first: Scaled<D>, unit: Option<&'e D::Poly>) -> Self {
-        Self { eval, kind, polynomials: BTreeMap::from([(1, first)]), unit }
+        Self { eval, kind, polynomials: BTreeMap::from([(1, first)]), sizes: None, unit }
+    }
+
+    /// The same for a series whose arguments are like these.
+    pub(super) fn on(self, sizes: Option<Sizes>) -> Self {
+        let mut polynomials = self.polynomials;
+        if let Some((sizes, first)) = sizes.as_ref().zip(polynomials.get_mut(&1)) {
+            first.value.estimate = first.value.estimate.with_magnitude(sizes.of(1));
+        }
+        Self { polynomials, sizes, ..self }
     }
 
     /// ⌈log₂ k⌉ levels below the argument, at the scale that the products leave.
@@ -99,7 +113,9 @@ impl<'e, 'a, D: Device> Basis<'e, 'a, D> {
             Some(sign) => left.product(eval, right.as_ref(), (true, &[(-sign, self.get(a - b)?)]))?.rescaled(eval)?,
         };
         // The interval and the circle are mapped to themselves.
-        let made = Scaled { value: made.value.bounded_by(1.0), ..made };
+        let size = self.sizes.as_ref().map_or(1.0, |sizes| sizes.of(k));
+        let value = made.value.bounded_by(1.0);
+        let made = Scaled { value: Ciphertext { estimate: value.estimate.with_magnitude(size), ..value }, ..made };
         self.polynomials.insert(k, made.clone());
         Ok(made)
     }

@@ -7,6 +7,7 @@
 //! relinearizations.
 
 mod basis;
+mod sizes;
 mod split;
 
 use super::{
@@ -20,6 +21,7 @@ use basis::{Basis, Scaled};
 use limbwise_device::Device;
 use limbwise_math::{chebyshev::Series, wide::Wide};
 use num_complex::Complex64;
+use sizes::Sizes;
 use split::{Kind, Part};
 
 /// Levels that a series of this degree consumes for an argument in [−1, 1].
@@ -48,8 +50,26 @@ impl<D: Device> Auto<'_, D> {
     /// # Panics
     /// If `coefficients` is empty.
     pub fn chebyshev_unit(&self, u: &Ciphertext<D>, coefficients: &[f64]) -> Result<Ciphertext<D>> {
+        self.chebyshev_like(u, coefficients, &[])
+    }
+
+    /// [`Self::chebyshev_unit`] of slots that are mostly like some arguments: the expected error goes by these. Without any the
+    /// factors of products are taken to be as large as they can be.
+    ///
+    /// # Errors
+    /// As [`Self::chebyshev_unit`].
+    ///
+    /// # Panics
+    /// If `coefficients` is empty.
+    pub(crate) fn chebyshev_like(
+        &self,
+        u: &Ciphertext<D>,
+        coefficients: &[f64],
+        arguments: &[f64],
+    ) -> Result<Ciphertext<D>> {
+        let sizes = Sizes::new(arguments, coefficients.len().saturating_sub(1));
         let coefficients: Vec<Complex64> = coefficients.iter().map(|&c| c.into()).collect();
-        self.series(u, &coefficients, Kind::Chebyshev, None)
+        self.series(u, &coefficients, (Kind::Chebyshev, None), sizes)
     }
 
     /// Evaluates `Σ c_k·T_k(u)` for real u, with real even coefficients and imaginary odd ones: for example exp(iαu).
@@ -69,7 +89,7 @@ impl<D: Device> Auto<'_, D> {
         // i·c_k·T_k for odd k and c_k·T_k for even k, with T_k = i^−k·(i^k·T_k).
         let turned = |(k, &c): (usize, &f64)| Complex64::from(if k % 4 < 2 { c } else { -c });
         let coefficients: Vec<Complex64> = coefficients.iter().enumerate().map(turned).collect();
-        self.series(u, &coefficients, Kind::Turned, Some(unit))
+        self.series(u, &coefficients, (Kind::Turned, Some(unit)), None)
     }
 
     /// Evaluates `Σ c_k·z^k` for z on the unit circle. `unit` is X^(N/2), whose slots are all i, over the primes of `z`
@@ -86,15 +106,15 @@ impl<D: Device> Auto<'_, D> {
         coefficients: &[Complex64],
         unit: &D::Poly,
     ) -> Result<Ciphertext<D>> {
-        self.series(z, coefficients, Kind::Power, Some(unit))
+        self.series(z, coefficients, (Kind::Power, Some(unit)), None)
     }
 
     fn series(
         &self,
         u: &Ciphertext<D>,
         coefficients: &[Complex64],
-        kind: Kind,
-        unit: Option<&D::Poly>,
+        (kind, unit): (Kind, Option<&D::Poly>),
+        sizes: Option<Sizes>,
     ) -> Result<Ciphertext<D>> {
         let degree = coefficients.len().checked_sub(1).expect("a series has a coefficient");
         let (eval, params) = (&self.eval, self.eval.params());
@@ -107,7 +127,7 @@ impl<D: Device> Auto<'_, D> {
             (Kind::Turned, Some(unit)) => eval.times_unit(&u, unit),
             _ => u,
         };
-        let mut basis = Basis::new(eval, kind, Scaled::new(first, scale), unit);
+        let mut basis = Basis::new(eval, kind, Scaled::new(first, scale), unit).on(sizes);
         let settled = params.exact_scale(params.scale(level), level);
         let part = Part::of(kind, coefficients, below);
         Ok(evaluate(&mut basis, &part, (level, settled * settled))?.value)
@@ -135,8 +155,10 @@ fn evaluate<D: Device>(basis: &mut Basis<'_, '_, D>, part: &Part, (level, scale)
     };
     let eval = basis.eval;
     let wanted = scale.over(by.scale);
+    let size = basis.sizes.as_ref().map(|sizes| sizes.of_part(high));
     let high = evaluate(basis, high, (level + 1, wanted * eval.params().exact_dropped(level + 1)))?;
-    let high = Scaled::new(high.rescaled(eval)?.value, wanted);
+    let mut high = Scaled::new(high.rescaled(eval)?.value, wanted);
+    high.value.estimate = size.map_or(high.value.estimate, |size| high.value.estimate.with_magnitude(size));
     let product = |terms: &[(f64, Scaled<D>)]| -> Result<Scaled<D>> {
         Ok(Scaled::new(high.product(eval, Some(&by), (false, terms))?.value, scale))
     };

@@ -28,10 +28,15 @@ pub struct Composed {
     course: Arc<[Point]>,
 }
 
+/// Each so many points count where a part of them is enough.
+const SOME: usize = 32;
+
 /// An argument on its way through the stages.
 #[derive(Clone, Debug, PartialEq)]
 struct Point {
     u: f64,
+    /// Of each stage, its argument.
+    arguments: Vec<f64>,
     /// Of each stage, where it takes its argument.
     slopes: Vec<f64>,
     /// What the last stage makes of it.
@@ -46,12 +51,13 @@ impl Point {
         const STEP: f64 = 1e-6;
         let follow = |point: u32| {
             let u = (f64::from(point) + 0.5) / f64::from(Self::COUNT) * 2.0 - 1.0;
-            let (mut x, mut slopes) = (u, Vec::with_capacity(stages.len()));
+            let (mut x, mut arguments, mut slopes) = (u, Vec::new(), Vec::with_capacity(stages.len()));
             for stage in stages {
+                arguments.push(x.clamp(-1.0, 1.0));
                 slopes.push((stage.evaluate(x + STEP) - stage.evaluate(x - STEP)) / (2.0 * STEP));
                 x = stage.evaluate(x);
             }
-            Self { u, slopes, value: x }
+            Self { u, arguments, slopes, value: x }
         };
         (0..Self::COUNT).map(follow).collect()
     }
@@ -158,6 +164,11 @@ impl Composed {
         self.stages.iter().fold(u, |x, stage| stage.evaluate(x))
     }
 
+    /// Arguments of a stage, those of some points: sizes need no more.
+    fn arguments(&self, stage: usize) -> Vec<f64> {
+        self.course.iter().step_by(SOME).map(|point| point.arguments[stage]).collect()
+    }
+
     /// Deviation of the value after `count` stages, for an argument uniform in [−1, 1].
     fn deviation(&self, Entered(entered): &Entered, count: usize) -> f64 {
         self.root_mean_square(|point| entered.iter().map(|&(at, e)| (e * point.slope(at, count)).powi(2)).sum())
@@ -202,7 +213,7 @@ impl Composed {
             let ready = ready(&x, depth(stage.coefficients.len() - 1))?;
             let bootstrapped = added(&x, &ready);
             x = ready;
-            let y = auto.settle(&auto.chebyshev_unit(&exact(&x), &stage.coefficients)?)?;
+            let y = auto.settle(&auto.chebyshev_like(&exact(&x), &stage.coefficients, &self.arguments(at))?)?;
             entered.0.extend([(at, bootstrapped), (at + 1, y.estimate.error())]);
             let peak = if at + 1 == self.stages.len() { self.peak } else { 1.0 };
             x = known(y, peak, self.deviation(&entered, at + 1));
