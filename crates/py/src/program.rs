@@ -21,7 +21,7 @@ use limbwise_runtime::{
     Calibration, Host, Recording,
     calibrate::{Degrees, calibrated as kept},
     expect::expectations,
-    frontier::{Budget, Survey, Way, survey},
+    frontier::{Budget, Survey, Way, spare_text, survey},
     open, record,
     tape::Tape,
 };
@@ -70,9 +70,10 @@ pub(crate) fn machines() -> Vec<String> {
 /// Said where no way stays within a budget.
 pub(crate) fn too_small(budget: u64, least: u64, next: &str) -> String {
     format!(
-        "no way to run this program stays within {:.0} MB: the smallest takes {:.0} MB; {next}",
+        "no way to run this program stays within {:.0} MB: the smallest takes {:.0} MB{}; {next}",
         budget as f64 / 1e6,
-        least as f64 / 1e6
+        least as f64 / 1e6,
+        spare_text(budget, least)
     )
 }
 

@@ -134,13 +134,13 @@ fn what_cannot_fit_has_no_row_unless_it_is_the_first() {
     let maps = strategies(layer.largest_map()).into_iter().map(|s| (s, PlaintextForm::Full));
     let ways: Vec<Way> = maps.map(|m| Way { maps: Some(m), ..Way::of_keys(KeyForm::Seeded) }).collect();
     assert!(ways.len() > 2);
-    let budget = 1 << 40;
+    let budget = Budget::Asked(1 << 40);
     // All say that they need too much, but the last.
     let program = |way: Way| Claiming {
         layer: way.maps.map_or_else(|| layer.clone(), |(s, f)| layer.with(s, f)),
-        least: if Some(&way) == ways.last() { budget } else { budget + 1 },
+        least: if Some(&way) == ways.last() { budget.most() } else { budget.most() + 1 },
     };
-    let found = survey(&ways, program, "test", &host, Budget::Asked(budget)).unwrap();
+    let found = survey(&ways, program, "test", &host, budget).unwrap();
     let mut kept: Vec<Way> = found.rows.iter().map(|row| row.way).collect();
     kept.sort_by_key(|way| ways.iter().position(|other| other == way));
     assert_eq!(kept, [ways[0], ways[ways.len() - 1]]);
@@ -161,16 +161,16 @@ fn a_survey_takes_what_its_budget_prefers_and_runs_it() {
     let hardly_slower = free.rows.iter().filter(|row| row.cost <= 1.1 * free.rows[0].cost);
     assert_eq!(Some(taken.peak_bytes), hardly_slower.map(|row| row.peak_bytes).min(), "{:#?}", free.rows);
     let (least, most) = (free.rows.iter().map(|r| r.peak_bytes).min().unwrap(), free.rows[0].peak_bytes);
-    let budget = u64::midpoint(least, most);
-    let Survey { rows, chosen } = survey(&ways, program, "test", &host, Budget::Asked(budget)).unwrap();
+    let budget = Budget::Asked(u64::midpoint(least, most));
+    let Survey { rows, chosen } = survey(&ways, program, "test", &host, budget).unwrap();
     let (way, recording, plan) = chosen.unwrap();
-    assert_eq!(Some(way), cheapest_within(&rows, budget).map(|row| row.way));
+    assert_eq!(Some(way), cheapest_within(&rows, budget.most()).map(|row| row.way));
     let taken: Vec<_> = plan.choices.iter().filter(|c| c.chosen).collect();
     assert_eq!(
         (taken.len(), taken[0].peak_memory_bytes, taken[0].keys),
         (1, plan.peak_memory_bytes.predicted, plan.keys.len())
     );
-    assert!(survey(&ways, program, "test", &host, Budget::Asked(least - 1)).unwrap().chosen.is_none());
+    assert!(survey(&ways, program, "test", &host, Budget::Asked(least)).unwrap().chosen.is_none());
     let sides = Sides { program: &program(way), client: &Of(&client), seeds: &SeedSource::System };
     let report = run(&dev, &sides, (&recording, &plan), &RunOptions::default(), &mut (), &mut |_| ()).unwrap();
     let steps: Vec<&str> = report.steps.iter().map(|step| step.name.as_str()).collect();
