@@ -2,7 +2,7 @@
 //! before any result.
 //!
 //! Read in this order: `numbers`, `work` (a node as limbs), `permutation`, `sweep` and `costs` (what it takes on one chip, by the
-//! mapping of [`crate::address`] and the commands of [`crate::dram`]), `classes` (operations that are alike), `links` (between chips), `homes` (of keys), `flow` and
+//! mapping of [`crate::address`] and the commands of [`crate::dram`]), `classes` (operations that are alike), `links` (between chips), `homes` (of keys), `read`, `flow` and
 //! `transfers` (the program on all).
 
 mod classes;
@@ -12,6 +12,7 @@ mod homes;
 mod links;
 mod numbers;
 mod permutation;
+mod read;
 mod sweep;
 #[cfg(test)]
 mod tests;
@@ -30,10 +31,11 @@ use crate::{
     words::Words,
 };
 use costs::Costs;
-use flow::{Distribution, Flow, Read, Shapes, Totals};
+use flow::{Flow, Totals};
 use limbwise_graph::{Graph, NodeId, Op};
 use links::{DIMM_LINK, HOST, Links, MESH};
 use numbers::{Numbers, Rows, Switch};
+use read::{Distribution, Read, Shapes};
 use std::{
     collections::BTreeMap,
     sync::{Mutex, PoisonError},

@@ -3,8 +3,10 @@
 use super::{
     Flexmem,
     costs::Costs,
+    flow::Flow,
     numbers::Numbers,
     permutation::Permutation,
+    read::{Distribution, Read, Shapes},
     sweep::Cost,
     work::{Kind, Work},
 };
@@ -195,6 +197,25 @@ fn schedules_hang_together() {
     let is_moving = |task: &&crate::program::Task| task.stage.kind == TaskKind::Redistribute;
     assert_eq!(moved > 0, schedule.program.tasks.iter().any(|task| is_moving(&task)));
     assert!(report.seconds <= timed(&rotations(), &[("chips", "1")]).1.seconds);
+}
+
+/// What is not tried could not have been faster.
+#[test]
+fn no_distribution_is_faster_than_its_least() {
+    let machine = Flexmem::new(&spec(&[])).unwrap();
+    let numbers = &machine.numbers;
+    for graph in [rotations(), bootstrapping(5, 7), bootstrapping(5, 700)] {
+        let chips = [1, 3, numbers.system.chips];
+        let read = Read::new((&machine.spec, numbers), &graph, machine.words(), &chips).unwrap();
+        for shapes in std::iter::once(Shapes::Each).chain(numbers.all_shapes().map(Shapes::One)) {
+            for (chips, aversion) in chips.iter().flat_map(|&chips| [(chips, 0), (chips, 1)]) {
+                let distribution = Distribution { chips, aversion, shapes };
+                let (program, _) = Flow::of(&read, distribution).unwrap();
+                let (least, ticks) = (read.least_ticks(distribution), crate::scheduler::run(program).ticks());
+                assert!(0 < least && least <= ticks, "{distribution:?}: {least} of {ticks}");
+            }
+        }
+    }
 }
 
 /// Every switch is an ablation: without it nothing is faster.
