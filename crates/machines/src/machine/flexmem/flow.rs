@@ -73,6 +73,9 @@ struct InShape {
     limbs: u64,
 }
 
+/// The best shape of a class and its cost, by what is read in which shape.
+type Best = HashMap<Box<[InShape]>, (u64, Cost)>;
+
 /// A program while it is placed.
 pub(super) struct Flow<'a> {
     read: &'a Read<'a>,
@@ -87,8 +90,8 @@ pub(super) struct Flow<'a> {
     pub(super) last: Vec<Option<TaskId>>,
     /// The one shape of a machine that does not remap, by ring degree.
     fixed: HashMap<u64, u64>,
-    /// By class: the best shape for what was read in each shape.
-    best: Vec<HashMap<Box<[InShape]>, (u64, Cost)>>,
+    /// Of each class.
+    best: Vec<Best>,
     /// What the operation reads that is looked at.
     from: Vec<InShape>,
     pub(super) totals: Totals,
