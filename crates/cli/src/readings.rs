@@ -11,7 +11,7 @@ use limbwise_runtime::{
     calibrate::{self, Degrees, degrees},
     exchange::{heracles, protobuf, replay},
     files,
-    frontier::{Budget, Fastest, Row, Survey, Way, fastest_on, spare_text, survey_prepared},
+    frontier::{Budget, Fastest, Row, SPARE, Survey, Way, fastest_on, least_limit, survey_prepared},
     places::read_up_to,
     record,
 };
@@ -146,7 +146,8 @@ pub(crate) fn planned<S: Whole>(
     let Survey { rows, chosen } = survey_prepared(built, calibration, budget)?;
     let Some((way, recording, plan)) = chosen else {
         let smallest = rows.iter().min_by_key(|row| row.peak_bytes);
-        let said = |row: &Row| describe(row) + &spare_text(budget.bytes(), row.peak_bytes);
+        let spare = |row: &Row| format!(", {} with {SPARE} % to spare", units::bytes(least_limit(row.peak_bytes)));
+        let said = |row: &Row| describe(row) + &memory.map(|_| spare(row)).unwrap_or_default();
         let smallest = smallest.map_or_else(String::new, said);
         let limit = if memory.is_some() { "--memory" } else { "this computer has" };
         let text = format!(

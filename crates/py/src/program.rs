@@ -21,7 +21,7 @@ use limbwise_runtime::{
     Calibration, Host, Recording,
     calibrate::{Degrees, calibrated as kept},
     expect::expectations,
-    frontier::{Budget, Survey, Way, spare_text, survey},
+    frontier::{Budget, SPARE, Survey, Way, least_limit, survey},
     open, record,
     tape::Tape,
 };
@@ -70,10 +70,10 @@ pub(crate) fn machines() -> Vec<String> {
 /// Said where no way stays within a budget.
 pub(crate) fn too_small(budget: u64, least: u64, next: &str) -> String {
     format!(
-        "no way to run this program stays within {:.0} MB: the smallest takes {:.0} MB{}; {next}",
+        "no way to run this program stays within {:.0} MB: the smallest takes {:.0} MB, {:.0} with {SPARE} % to spare; {next}",
         budget as f64 / 1e6,
         least as f64 / 1e6,
-        spare_text(budget, least)
+        least_limit(least) as f64 / 1e6
     )
 }
 

@@ -137,12 +137,18 @@ pub enum Budget {
     Free(u64),
 }
 
-/// Of a limit, one part in so many is kept spare: measured peaks lay up to 1.6 % above predicted ones.
-const SPARE: u64 = 50;
+/// Per cent of a limit that are kept spare: measured peaks lay up to 1.6 % above predicted ones.
+pub const SPARE: u64 = 2;
 
-/// What to say of a plan that is refused although its peak is within the limit.
-pub fn spare_text(limit: u64, peak: u64) -> String {
-    if peak <= limit { format!(", and {} % are kept spare", 100 / SPARE) } else { String::new() }
+fn spare_of(limit: u64) -> u64 {
+    let (whole, rest) = (limit / 100, limit % 100);
+    whole * SPARE + (rest * SPARE).div_ceil(100)
+}
+
+/// The least limit that a plan with this peak is within.
+pub fn least_limit(peak: u64) -> u64 {
+    let (whole, rest) = (peak / (100 - SPARE), peak % (100 - SPARE));
+    (whole * 100).saturating_add((rest * 100).div_ceil(100 - SPARE))
 }
 
 /// Seconds of a smaller configuration over those of the fastest, up to which it is taken where nobody asked for a limit.
@@ -168,7 +174,7 @@ impl Budget {
     /// The largest peak that a plan may have.
     pub fn most(self) -> u64 {
         match self {
-            Self::Asked(bytes) => bytes - bytes.div_ceil(SPARE),
+            Self::Asked(bytes) => bytes - spare_of(bytes),
             Self::Free(bytes) => bytes,
         }
     }
@@ -391,4 +397,20 @@ pub fn fastest_on<P: Program<Scheme: Piped>>(
         Ok(seconds.map(|_| Fastest { way: ways[at], graph })?)
     };
     best.map(taken).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_limit_keeps_something_spare() {
+        for peak in [0, 1, 49, 97, 98, 99, 1000, 8_020_000_000, 1 << 60] {
+            let limit = least_limit(peak);
+            assert!(Budget::Asked(limit).most() >= peak, "{peak}");
+            assert!(limit == 0 || Budget::Asked(limit - 1).most() < peak, "{peak}");
+        }
+        assert_eq!(Budget::Asked(8_000_000_000).most(), 7_840_000_000);
+        assert_eq!(Budget::Free(100).most(), 100);
+    }
 }
