@@ -1,5 +1,5 @@
-//! How large the polynomials of a series are for the arguments that it usually has: products carry errors by the sizes of their
-//! factors, and bounds of these are twice what they are.
+//! How large the polynomials of a series are for the arguments that it usually has. A product carries the error of each factor
+//! by the size of the other, so an error that goes by bounds of sizes is said too large (ADR 70).
 
 use super::split::Part;
 
