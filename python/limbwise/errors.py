@@ -66,7 +66,15 @@ class DeviceFault(LimbwiseError):  # noqa: N818 - the name says what is wrong
 
 
 class MemoryBudgetError(LimbwiseError, MemoryError):
-    """No configuration of the program fits the memory budget."""
+    """No configuration of the program fits the memory budget.
+
+    Attributes:
+        least_bytes: the smallest limit that would do, in bytes; None where it is not known.
+    """
+
+    def __init__(self, text: str, least_bytes: int | None = None) -> None:
+        super().__init__(text)
+        self.least_bytes = least_bytes
 
 
 class MachineError(LimbwiseError, ValueError):

@@ -47,13 +47,15 @@ def test_what_is_not_returned_takes_levels_too():
 def test_a_budget_chooses_and_refuses():
     recording = lw.record(program, [lw.like(100), lw.like(100)], depth=6)
     free = lw.plan(recording)
-    limit = free.peak_memory_bytes["predicted"] - free.key_bytes / 3
-    tight = lw.plan(recording, memory=int(1.021 * limit))  # 2 % are kept spare
-    assert tight.key_form == "seeded"
-    assert tight.key_bytes < free.key_bytes
-    assert len(tight.choices) > 1
-    with pytest.raises(lw.MemoryBudgetError, match="the smallest takes"):
+    with pytest.raises(lw.MemoryBudgetError, match="the smallest takes") as refused:
         lw.plan(recording, memory="1MB")
+    least = refused.value.least_bytes
+    tight = lw.plan(recording, memory=least)
+    assert tight.key_form == "seeded"
+    assert tight.key_bytes <= free.key_bytes
+    assert len(tight.choices) > 1
+    with pytest.raises(lw.MemoryBudgetError):
+        lw.plan(recording, memory=least - 1)
 
 
 def test_plans_bootstrap_where_levels_end():

@@ -1,7 +1,7 @@
 //! Errors of the engine as exceptions of `limbwise.errors`, with the same text.
 
 use limbwise::{Error as Scheme, bgv::BgvError, error::FunctionError, tfhe::TfheError};
-use limbwise_runtime::Error as Runtime;
+use limbwise_runtime::{Error as Runtime, frontier::least_limit};
 use pyo3::{
     exceptions::PyKeyboardInterrupt,
     prelude::{PyAnyMethods as _, PyErr, PyResult, Python},
@@ -31,6 +31,12 @@ pub(crate) fn exception(class: &str, text: &str) -> PyErr {
         Ok(PyErr::from_value(made))
     };
     Python::attach(|py| make(py).unwrap_or_else(|failed| failed))
+}
+
+/// `MemoryBudgetError`, with the smallest limit that would do.
+pub(crate) fn budget_error(text: &str, least_bytes: u64) -> PyErr {
+    let error = exception("MemoryBudgetError", text);
+    Python::attach(|py| error.value(py).setattr("least_bytes", least_bytes)).err().unwrap_or(error)
 }
 
 /// The exception for a mistake in a call that the engine never sees.
@@ -85,7 +91,9 @@ pub(crate) fn of_runtime(error: Runtime) -> PyErr {
         Runtime::Likely { .. } => exception("DecryptError", &error.to_string()),
         Runtime::Refused(_) => exception("ParamsError", &error.to_string()),
         Runtime::OtherInputs { .. } | Runtime::Damaged { .. } => exception("WireError", &error.to_string()),
-        Runtime::Memory { .. } | Runtime::Sizes { .. } => exception("MemoryBudgetError", &error.to_string()),
+        Runtime::Memory { needed: least, .. } | Runtime::Sizes { least, .. } => {
+            budget_error(&error.to_string(), least_limit(least))
+        }
         Runtime::Machine(_) => exception("MachineError", &error.to_string()),
         other => exception("LimbwiseError", &other.to_string()),
     }

@@ -2,7 +2,7 @@
 
 use crate::{
     apart::apart,
-    error::{exception, of_runtime, of_scheme},
+    error::{budget_error, exception, of_runtime, of_scheme},
     timing::timed,
 };
 use limbwise::{
@@ -25,7 +25,7 @@ use limbwise_runtime::{
     open, record,
     tape::Tape,
 };
-use pyo3::prelude::{PyResult, Python, pyclass, pyfunction, pymethods};
+use pyo3::prelude::{PyErr, PyResult, Python, pyclass, pyfunction, pymethods};
 use std::{
     collections::BTreeMap,
     fs::File,
@@ -67,14 +67,16 @@ pub(crate) fn machines() -> Vec<String> {
     limbwise_machines::names().into_iter().map(Into::into).collect()
 }
 
-/// Said where no way stays within a budget.
-pub(crate) fn too_small(budget: u64, least: u64, next: &str) -> String {
-    format!(
+/// Raised where no way stays within a budget; the smallest peaks at `least` bytes.
+pub(crate) fn too_small(budget: u64, least: u64, next: &str) -> PyErr {
+    let limit = least_limit(least);
+    let text = format!(
         "no way to run this program stays within {:.0} MB: the smallest takes {:.0} MB, {:.0} with {SPARE} % to spare; {next}",
         budget as f64 / 1e6,
         least as f64 / 1e6,
-        least_limit(least) as f64 / 1e6
-    )
+        limit as f64 / 1e6
+    );
+    budget_error(&text, limit)
 }
 
 /// Writes a graph (docs/graph-format.md).
@@ -174,8 +176,7 @@ impl Recorded {
         let Some((way, _, plan)) = chosen else {
             let least = rows.iter().map(|row| row.peak_bytes).min().unwrap_or(0);
             let next = "allow that, encrypt fewer values, or choose a preset with fewer limbs";
-            let text = too_small(memory.unwrap_or(0), least, next);
-            return Err(exception("MemoryBudgetError", &text));
+            return Err(too_small(memory.unwrap_or(0), least, next));
         };
         let keys = if way.keys == KeyForm::Stored { "stored" } else { "seeded" };
         Ok((json_of(&plan)?, keys, way.bootstrapping.map(|plan| json_of(&plan)).transpose()?))

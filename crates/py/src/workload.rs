@@ -64,7 +64,7 @@ pub(crate) fn planned<S: Whole>(built: &Prepared<S>, memory: Option<u64>) -> Res
     let Survey { rows, chosen } = survey().map_err(Failure::Runtime)?;
     let least = || rows.iter().map(|row| row.peak_bytes).min().unwrap_or(0);
     let next = || format!("choose {}, or allow more memory", built.smaller);
-    chosen.ok_or_else(|| Failure::TooLarge(too_small(memory.unwrap_or(0), least(), &next())))
+    chosen.ok_or_else(|| Failure::TooLarge { budget: memory.unwrap_or(0), least: least(), next: next() })
 }
 
 /// The way that this host would choose, recorded. Where nothing is left open, nothing is measured.
@@ -85,14 +85,14 @@ pub(crate) fn chosen<S: Whole>(
 /// Why there is no plan.
 pub(crate) enum Failure {
     /// No way stays within the budget.
-    TooLarge(String),
+    TooLarge { budget: u64, least: u64, next: String },
     Runtime(Error),
 }
 
 impl From<Failure> for PyErr {
     fn from(failure: Failure) -> Self {
         match failure {
-            Failure::TooLarge(text) => exception("MemoryBudgetError", &text),
+            Failure::TooLarge { budget, least, next } => too_small(budget, least, &next),
             Failure::Runtime(error) => of_runtime(error),
         }
     }
