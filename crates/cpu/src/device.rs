@@ -126,20 +126,24 @@ impl Cpu {
         self.scratch.counters()
     }
 
-    /// Allocates memory for `limbs` limbs of a ring now and touches each page on all threads, so that a program neither
+    /// Allocates memory for `limbs` limbs of a ring, and for `scratch` limbs of the threads' own
+    /// ([`limbwise_device::Footprint::scratch_rows`]), now, and touches each page on all threads, so that a program neither
     /// waits for page faults later nor runs out of memory midway.
     ///
     /// # Errors
     /// [`Fault::OutOfMemory`].
-    pub fn reserve(&self, ring: &Ring, limbs: usize) -> Result<(), Fault> {
+    pub fn reserve(&self, ring: &Ring, limbs: usize, scratch: usize) -> Result<(), Fault> {
         let length = layout::lines(ring.log_n());
-        let mut rows: Vec<Option<Row>> = (0..limbs).map(|_| None).collect();
-        let work = HEAVY * limbs * ring.n();
-        self.each(work, rows.iter_mut().collect(), |_, row| *row = self.pool.touched_row(length));
-        if rows.iter().all(Option::is_some) {
-            return Ok(());
+        for (pool, limbs) in [(&self.pool, limbs), (&self.scratch, scratch)] {
+            let mut rows: Vec<Option<Row>> = (0..limbs).map(|_| None).collect();
+            let work = HEAVY * limbs * ring.n();
+            self.each(work, rows.iter_mut().collect(), |_, row| *row = pool.touched_row(length));
+            if !rows.iter().all(Option::is_some) {
+                let bytes = (limbs * length * size_of::<Line>()) as u64;
+                return Err(Fault::OutOfMemory { device: "cpu".into(), bytes });
+            }
         }
-        Err(Fault::OutOfMemory { device: "cpu".into(), bytes: (limbs * length * size_of::<Line>()) as u64 })
+        Ok(())
     }
 
     /// The tables of a ring, created on first use.

@@ -291,18 +291,24 @@ fn weighted_sums_hold_their_results() {
     }
 }
 
+/// A device with so many threads, a key of three digits, and a pair of polynomials of eight limbs.
+fn switching(threads: usize) -> (Cpu, GadgetKey<Poly>, Poly) {
+    let case = Case { log_n: 13, widths: vec![49; 10], digits: vec![3, 3, 2], batch: 2, key_batch: 1 };
+    let dev = Cpu::new(Isa::best(), threads).expect("a processor");
+    let (ring, digits) = (ring(&dev, &case), digits(&case));
+    let chain = Basis::range(0, 8);
+    let wide = Shape::eval(&ring, ring.full());
+    let pair = |_| [0, 1].map(|half| random(&dev, &wide, half));
+    let key = GadgetKey { special: ring.full() - chain, pairs: (0..3).map(pair).collect(), digits };
+    let c = random(&dev, &Shape::eval(&ring, chain).with_batch(2), 1);
+    (dev, key, c)
+}
+
 /// What a composite holds is what the footprint says; the second time nothing is taken from the system.
 #[test]
 fn a_steady_loop_takes_no_memory() {
-    let case = Case { log_n: 13, widths: vec![49; 10], digits: vec![3, 3, 2], batch: 2, key_batch: 1 };
     for threads in [1, 2] {
-        let dev = Cpu::new(Isa::best(), threads).unwrap();
-        let (ring, digits) = (ring(&dev, &case), digits(&case));
-        let chain = Basis::range(0, 8);
-        let wide = Shape::eval(&ring, ring.full());
-        let pair = |_| [0, 1].map(|half| random(&dev, &wide, half));
-        let key = GadgetKey { special: ring.full() - chain, pairs: (0..3).map(pair).collect(), digits };
-        let c = random(&dev, &Shape::eval(&ring, chain).with_batch(2), 1);
+        let (dev, key, c) = switching(threads);
         let row = (64 * limbwise_cpu::layout::lines(13)) as u64;
         let held = dev.memory().live_bytes / row;
         drop(dev.key_switch(&c, &key));
@@ -329,5 +335,18 @@ fn a_steady_loop_takes_no_memory() {
         assert_eq!(after_one.1.peak_bytes / row, stated, "the rows of a key switch are used");
         rotate();
         assert_eq!((dev.memory(), dev.scratch()), after_one);
+    }
+}
+
+#[test]
+fn what_is_reserved_is_not_allocated_in_the_first_call() {
+    for threads in [1, 2] {
+        let (dev, key, c) = switching(threads);
+        let own = limbwise_cpu::footprint().scratch_rows(threads, key.digits.len());
+        dev.reserve(&c.shape().ring, 60, own).unwrap();
+        let before = (dev.memory().allocations, dev.scratch().allocations);
+        assert_eq!(before.1, own as u64);
+        drop(dev.key_switch(&c, &key));
+        assert_eq!((dev.memory().allocations, dev.scratch().allocations), before);
     }
 }

@@ -85,7 +85,11 @@ pub(crate) fn chosen<S: Whole>(
 /// Why there is no plan.
 pub(crate) enum Failure {
     /// No way stays within the budget.
-    TooLarge { budget: u64, least: u64, next: String },
+    TooLarge {
+        budget: u64,
+        least: u64,
+        next: String,
+    },
     Runtime(Error),
 }
 

@@ -291,15 +291,16 @@ impl AnyDevice {
         }
     }
 
-    /// Reserves memory for this many limbs of a ring at once, if the device uses the host's memory.
+    /// Reserves memory for this many limbs of a ring at once, and this many of the threads' own, if the device uses the
+    /// host's memory.
     ///
     /// # Errors
     /// [`Fault::OutOfMemory`].
-    pub fn reserve(&self, ring: &Ring, limbs: usize) -> Result<(), Fault> {
+    pub fn reserve(&self, ring: &Ring, limbs: usize, scratch: usize) -> Result<(), Fault> {
         match self {
-            Self::Cpu(cpu) => cpu.reserve(ring, limbs),
-            Self::CpuUpmem(both) => both.home().reserve(ring, limbs),
-            Self::CpuCuda(both) => both.home().reserve(ring, limbs),
+            Self::Cpu(cpu) => cpu.reserve(ring, limbs, scratch),
+            Self::CpuUpmem(both) => both.home().reserve(ring, limbs, scratch),
+            Self::CpuCuda(both) => both.home().reserve(ring, limbs, scratch),
             Self::Cuda(_) | Self::Upmem(_) => Ok(()),
         }
     }

@@ -123,6 +123,8 @@ struct Rates {
 
 /// Limbs of the measured polynomials: 12.5 MiB at N = 2^16.
 const LIMBS: usize = 25;
+/// Bytes of a polynomial that is measured in the last cache.
+const NEAR_BYTES: usize = 3 << 20;
 /// Source limbs of the measured base conversion.
 const SOURCES: usize = 5;
 
@@ -165,9 +167,10 @@ fn open_ring(dev: &impl Device, (log_n, bits): (u32, u32), limbs: usize) -> Resu
 fn rates(dev: &impl Device, ring: &Ring) -> Rates {
     let seconds = |work: &mut dyn FnMut()| seconds(|| done(dev, &mut *work));
     let full = ring.full();
-    let bytes = 8.0 * (LIMBS << ring.log_n()) as f64;
-    let a = polynomial(dev, ring, full, Domain::Eval);
-    let b = polynomial(dev, ring, full, Domain::Eval);
+    let near = near(ring, 1);
+    let bytes = ring_bytes(ring, near);
+    let a = polynomial(dev, ring, near, Domain::Eval);
+    let b = polynomial(dev, ring, near, Domain::Eval);
     let mut sum = dev.copy(&a);
     let mut moving = Some(polynomial(dev, ring, full, Domain::Coeff));
     let both_ways = seconds(&mut || moving = moving.take().map(|p| dev.intt(dev.ntt(p))));
@@ -183,6 +186,17 @@ fn rates(dev: &impl Device, ring: &Ring) -> Rates {
         add_gb_s: 3.0 * bytes / add / 1e9,
         convert_term_ns: convert / terms as f64 * 1e9,
     }
+}
+
+/// Limbs of which four polynomials are within a last cache, or one for each thread: what passes the memory has rates of its
+/// own ([`corrections`]).
+fn near(ring: &Ring, threads: usize) -> Basis {
+    let limbs = NEAR_BYTES / (8 * ring.n());
+    Basis::range(0, limbs.max(threads).clamp(1, LIMBS))
+}
+
+fn ring_bytes(ring: &Ring, basis: Basis) -> f64 {
+    8.0 * (basis.len() * ring.n()) as f64
 }
 
 /// Measures a device for programs of one ring degree, in three to five seconds.
@@ -224,19 +238,20 @@ fn measured<D: Device>(alone: &D, all: &D, threads: usize, log_n: u32) -> Result
     let ring = open_ring(alone, (log_n, 45), LIMBS)?;
     let short = rates(alone, &ring);
     let long = rates(alone, &open_ring(alone, (log_n, 58), LIMBS)?);
-    let a = polynomial(alone, &ring, ring.full(), Domain::Eval);
-    let bytes = 8.0 * (LIMBS << log_n) as f64;
+    let few = near(&ring, 1);
+    let (a, bytes) = (polynomial(alone, &ring, few, Domain::Eval), ring_bytes(&ring, few));
     let copy = 2.0 * bytes / seconds(&mut || drop(alone.copy(&a))) / 1e9;
     let g = GaloisElement::rotation(1, log_n);
     let permute = 2.0 * bytes / seconds(&mut || drop(alone.automorphism(&a, g))) / 1e9;
-    let shape = Shape::eval(&ring, ring.full());
+    let shape = Shape::eval(&ring, few);
     let seed = Seed([0; 32]);
     let expand = bytes / seconds(&mut || drop(alone.expand_seed(&shape, Role::Temporary, &seed))) / 1e9;
     let shared = open_ring(all, (log_n, 45), LIMBS)?;
-    let [x, y] = [(); 2].map(|()| polynomial(all, &shared, shared.full(), Domain::Eval));
+    let few = near(&shared, threads);
+    let [x, y] = [(); 2].map(|()| polynomial(all, &shared, few, Domain::Eval));
     // The threads' share of memory bandwidth varies most between moments, so it is measured for longer.
     let add = seconds_within(Duration::from_millis(200), || done(all, &mut || drop(all.add(&x, &y))));
-    let together = 3.0 * bytes / add / 1e9;
+    let together = 3.0 * ring_bytes(&shared, few) / add / 1e9;
     let small = open_ring(alone, (10, 45), LIMBS)?;
     let one = polynomial(alone, &small, Basis::single(0), Domain::Eval);
     let node = seconds(&mut || (0..1000).for_each(|_| drop(alone.add(&one, &one)))) * 1e6;

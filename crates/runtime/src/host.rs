@@ -3,6 +3,7 @@
 use crate::{
     any_device::AnyDevice,
     error::{Error, Result},
+    plan::scratch_rows,
     record::Recording,
 };
 use limbwise::{
@@ -78,8 +79,9 @@ pub fn open_cpu(host: &Host) -> Result<Cpu> {
     Ok(builder.open()?)
 }
 
-/// Reserves the memory for polynomials at once if the system has enough for the whole process: a refusal now is better
-/// than a failure half-way.
+/// Reserves the memory for polynomials, and for what threads need beside them, at once if the system has enough for the
+/// whole process: a refusal now is better than a failure half-way, and the first page faults are not billed to the
+/// evaluation.
 ///
 /// # Errors
 /// [`Error::Memory`], or a fault of the device.
@@ -92,7 +94,12 @@ pub fn reserve<S: Scheme>(
     admitted::<S>(dev, params, process_bytes, recording)?;
     // Much of a TFHE program's memory holds no polynomials; its pages are touched at first use.
     match (S::rlwe(params), S::tfhe(params)) {
-        (Some(rlwe), None) => touched(dev, rlwe.ring(), recording.session_peak_bytes),
+        (Some(rlwe), None) => {
+            let limbs = recording.session_peak_bytes / (8 * rlwe.ring().n() as u64);
+            let limbs = usize::try_from(limbs).unwrap_or(usize::MAX);
+            let scratch = scratch_rows::<S>(params, recording, dev.threads());
+            Ok(dev.reserve(rlwe.ring(), limbs, scratch).map_err(limbwise::Error::Device)?)
+        }
         _ => Ok(()),
     }
 }
@@ -106,13 +113,6 @@ pub(crate) fn admitted<S: Scheme>(
 ) -> Result<()> {
     opens(dev, &S::rings(params))?;
     admit(dev, process_bytes, Needed::recorded::<S>(params, recording))
-}
-
-/// Reserves memory for polynomials of a ring and touches its pages, so that the first page faults are not billed to the
-/// evaluation.
-pub(crate) fn touched(dev: &AnyDevice, ring: &Ring, bytes: u64) -> Result<()> {
-    let limbs = usize::try_from(bytes / (8 * ring.n() as u64)).unwrap_or(usize::MAX);
-    Ok(dev.reserve(ring, limbs).map_err(limbwise::Error::Device)?)
 }
 
 /// Checks that a device supports the primes of a program's rings.

@@ -284,12 +284,16 @@ pub(crate) fn predicted_memory<S: Scheme>(
     recording: &Recording<S>,
     (threads, resident_bytes): (usize, u64),
 ) -> u64 {
-    let footprint = &recording.footprint;
-    let level = recording.keys.required.values().copied().max();
-    let scratch = S::rlwe(params).zip(level).map_or(0, |(rlwe, level)| {
-        footprint.scratch_rows(threads, rlwe.digits(level).len()) as u64 * footprint.row_bytes(rlwe.log_n())
-    });
+    let rows = scratch_rows::<S>(params, recording, threads) as u64;
+    let scratch = S::rlwe(params).map_or(0, |rlwe| rows * recording.footprint.row_bytes(rlwe.log_n()));
     needed_memory::<S>(params, recording) + scratch + recording.host_bytes + resident_bytes
+}
+
+/// Limbs of the threads' own that the key switches of a program take; none where nothing is switched.
+pub(crate) fn scratch_rows<S: Scheme>(params: &S::Params, recording: &Recording<S>, threads: usize) -> usize {
+    let level = recording.keys.required.values().copied().max();
+    let switched = S::rlwe(params).zip(level);
+    switched.map_or(0, |(rlwe, level)| recording.footprint.scratch_rows(threads, rlwe.digits(level).len()))
 }
 
 /// What a program takes of its device: polynomials as it stores them, and the tables of the transforms.

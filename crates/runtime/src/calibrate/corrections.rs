@@ -6,6 +6,8 @@
 //! both. All calls are timed in several rounds one after another: a host is not as fast in one moment as in another, and
 //! the rounds tell by how much.
 
+mod spans;
+
 use super::{done, open_ring, polynomial};
 use crate::error::Result;
 use limbwise_device::{
@@ -14,6 +16,7 @@ use limbwise_device::{
 use limbwise_graph::Recorder;
 use limbwise_machines::Spec;
 use limbwise_math::{galois::GaloisElement, sampling::Seed};
+use spans::Spans;
 use std::{
     cell::Cell,
     fmt::Write as _,
@@ -24,12 +27,14 @@ use std::{
 const ROWS: [usize; 3] = [3, 10, 40];
 /// Limbs of the ring: those of the largest operand, which [`Probe::ModDown`] has.
 const RING_LIMBS: usize = ROWS[2] + ROWS[2] / 5;
-/// Bytes of all sets of operands of a call, at least.
-const TURNS_BYTES: usize = 24 << 20;
+/// Bytes of all sets of operands of a call, at least: more than second-level caches hold, less than most last ones.
+const TURNS_BYTES: usize = 12 << 20;
+/// Bytes of all sets of operands of a call with a key, at least: keys come from memory, for a program has many.
+const KEY_TURNS_BYTES: usize = 128 << 20;
 /// Bytes of one set of operands that no cache holds.
 const MANY_BYTES: usize = 256 << 20;
 /// Most sets of operands of a call.
-const MOST_SETS: usize = 32;
+const MOST_SETS: usize = 1024;
 /// Rounds of measurement.
 const ROUNDS: usize = 3;
 /// Time for a call in a round, which may be one call.
@@ -194,12 +199,21 @@ impl<D: Device> Bench<'_, D> {
         GadgetKey { digits: digits.clone(), special: *special, pairs: digits.iter().map(pair).collect() }
     }
 
-    /// Sets of operands with so many polynomials each: more than fit a second-level cache, two at least unless one exceeds
-    /// all caches.
+    /// Sets of operands with so many polynomials each: more than fit a second-level cache.
     fn sets<T>(&self, polynomials: usize, make: impl FnMut() -> T) -> Turns<T> {
+        self.turns(TURNS_BYTES, polynomials, make)
+    }
+
+    /// Sets of operands with keys: more than fit the last cache.
+    fn sets_with_keys<T>(&self, polynomials: usize, make: impl FnMut() -> T) -> Turns<T> {
+        self.turns(KEY_TURNS_BYTES, polynomials, make)
+    }
+
+    /// Sets of so many bytes, two at least unless one exceeds all caches.
+    fn turns<T>(&self, all: usize, polynomials: usize, make: impl FnMut() -> T) -> Turns<T> {
         let bytes = 8 * polynomials * self.size.full().len() * self.size.ring.n();
         let least = if bytes > MANY_BYTES { 1 } else { 2 };
-        let sets = if self.template.is_some() { TURNS_BYTES.div_ceil(bytes).clamp(least, MOST_SETS) } else { 1 };
+        let sets = if self.template.is_some() { all.div_ceil(bytes).clamp(least, MOST_SETS) } else { 1 };
         self.bytes.set(bytes * sets);
         Turns { sets: std::iter::repeat_with(make).take(sets).collect(), next: 0 }
     }
@@ -212,7 +226,7 @@ impl<D: Device> Bench<'_, D> {
         let (chain, full) = (size.chain, size.full());
         let rotation = |steps| Rotation { galois: GaloisElement::rotation(steps, size.ring.log_n()), key: self.key() };
         let polynomials = 2 * 2 * size.digits.len() + 4 + SUMS * 3;
-        let mut x = self.sets(polynomials, || {
+        let mut x = self.sets_with_keys(polynomials, || {
             let more = dev.stack(&[&self.values(full), &self.values(full)]);
             ([1, 2].map(rotation), self.many(2, chain), [more], self.many(SUMS * 3, full))
         });
@@ -259,7 +273,7 @@ impl Probe {
                 Box::new(move || drop(dev.mod_up(x.next(), &size.digits, full)))
             }
             Self::GadgetProduct => {
-                let mut x = bench.sets(3 * digits, || (bench.many(digits, full), bench.key()));
+                let mut x = bench.sets_with_keys(3 * digits, || (bench.many(digits, full), bench.key()));
                 Box::new(move || {
                     let (raised, key) = x.next();
                     drop(dev.gadget_product(raised, key));
@@ -313,21 +327,22 @@ impl Probe {
         let (chain, full, less, digits) = (size.chain, size.full(), size.less(), size.digits.len());
         match self {
             Self::KeySwitch => {
-                let mut x = bench.sets(2 * digits + 1, || (bench.values(chain), bench.key()));
+                let mut x = bench.sets_with_keys(2 * digits + 1, || (bench.values(chain), bench.key()));
                 Box::new(move || {
                     let (c, key) = x.next();
                     drop(dev.key_switch(c, key));
                 })
             }
             Self::KeySwitchOnto => {
-                let mut x = bench.sets(2 * digits + 3, || (bench.many(3, chain), bench.key()));
+                let mut x = bench.sets_with_keys(2 * digits + 3, || (bench.many(3, chain), bench.key()));
                 Box::new(move || {
                     let (three, key) = x.next();
                     drop(dev.key_switch_onto(&three[0], key, [Some(&three[1]), Some(&three[2])], less));
                 })
             }
             _ => {
-                let mut x = bench.sets(2 * digits + 2, || (bench.values(chain), bench.values(full), bench.key()));
+                let mut x =
+                    bench.sets_with_keys(2 * digits + 2, || (bench.values(chain), bench.values(full), bench.key()));
                 Box::new(move || {
                     let (c, onto, key) = x.next();
                     drop(dev.key_switch_undivided(c, key, [Some(onto), None]));
@@ -442,48 +457,6 @@ fn times<D: Device>(dev: &D, sizes: &[Size]) -> Times {
     times
 }
 
-/// Megabytes of polynomials that take turns, for the last cache and the memory behind it.
-const SPANS_MB: [usize; 5] = [16, 32, 64, 128, 256];
-
-/// Nanoseconds a byte of reading polynomials that span so much in turns, and of making them anew.
-fn spanning<D: Device>(dev: &D, size: &Size, megabytes: usize) -> [f64; 2] {
-    let bytes = 8 * size.full().len() * size.ring.n();
-    let count = ((megabytes << 20) / bytes).max(2);
-    let template = polynomial(dev, &size.ring, size.full(), Domain::Eval);
-    let mut all: Vec<D::Poly> = (0..count).map(|_| dev.copy(&template)).collect();
-    let each = |seconds: f64| seconds * 1e9 / (count * bytes) as f64;
-    let pass = |work: &mut dyn FnMut()| {
-        let mut once = || {
-            let start = Instant::now();
-            done(dev, work);
-            each(start.elapsed().as_secs_f64())
-        };
-        once().min(once()).min(once())
-    };
-    let mut sum = dev.copy(&template);
-    let read = pass(&mut || all.iter().for_each(|x| dev.add_assign(&mut sum, x)));
-    let made = pass(&mut || {
-        all.clear();
-        all.extend((0..count).map(|_| dev.copy(&template)));
-    });
-    [read, made]
-}
-
-/// Megabytes of the last cache, as far as this program has it, and the lines of `[memory]` on it and what is beyond.
-fn cache<D: Device>(dev: &D, size: &Size) -> (f64, String) {
-    let spans = SPANS_MB.map(|megabytes| spanning(dev, size, megabytes));
-    let more = |which: usize| {
-        let far = spans[SPANS_MB.len() - 1][which] - spans[0][which];
-        (1.0 / far.max(1e-6)).min(1e6)
-    };
-    let half = 0.5 * (spans[0][0] + spans[SPANS_MB.len() - 1][0]);
-    let within = SPANS_MB.iter().zip(&spans).rev().find(|(_, span)| span[0] <= half);
-    let megabytes = within.map_or(SPANS_MB[0], |(&megabytes, _)| megabytes) as f64 * 1.048_576;
-    let [read, write] = [0, 1].map(more);
-    let lines = format!("cache_mb = {megabytes:.1}\nread_beyond_gb_s = {read:.3}\nwrite_beyond_gb_s = {write:.3}\n");
-    (megabytes, lines)
-}
-
 /// What was found.
 pub(super) struct Corrections {
     /// Lines that `[memory]` goes on with.
@@ -503,10 +476,11 @@ pub(super) fn measured<D: Device>(
 ) -> Result<Corrections> {
     let ring = open_ring(dev, (log_n, 45), RING_LIMBS)?;
     let sizes: Vec<Size> = ROWS.iter().map(|&rows| Size::of(&ring, rows)).collect();
-    let times = times(dev, &sizes);
-    let (megabytes, memory) = cache(dev, &sizes[ROWS.len() - 1]);
-    let far = model(&memory)?;
-    let near = far.with_overrides(&[("memory.read_beyond_gb_s", "1e9"), ("memory.write_beyond_gb_s", "1e9")])?;
+    let spans = Spans::measured(dev, &ring);
+    let (memory, times) = (spans.lines(), times(dev, &sizes));
+    // Results are made where those of the call before were, in the cache; a recording of one call would find no room.
+    let far = model(&memory)?.with_overrides(&[("memory.write_beyond_gb_s", "1e9")])?;
+    let near = far.with_overrides(&[("memory.read_beyond_gb_s", "1e9")])?;
     let spread =
         |timed: &Timed| (timed.rounds[ROUNDS - 1] - timed.rounds[0]) / (timed.rounds[ROUNDS - 1] + timed.rounds[0]);
     let mut spreads: Vec<f64> = times.iter().flatten().map(spread).collect();
@@ -515,9 +489,8 @@ pub(super) fn measured<D: Device>(
     let both = |probe: Probe, at: usize| -> Result<[f64; 2]> {
         let timed = Probe::ALL.iter().zip(&times).find(|(p, _)| **p == probe).map_or(Timed::default(), |(_, t)| t[at]);
         let modelled = probe.modelled(&sizes[at], &near)?;
-        let beyond =
-            if timed.bytes as f64 > megabytes * 1e6 { probe.modelled(&sizes[at], &far)? - modelled } else { 0.0 };
-        Ok([timed.median() - beyond, modelled])
+        let beyond = probe.modelled(&sizes[at], &far)? - modelled;
+        Ok([timed.median() - spans.share(timed.bytes) * beyond, modelled])
     };
     let mut toml = format!("\n[correction]\nrows = {:?}\n", ROWS.map(|rows| rows as f64));
     for probe in Probe::ALL {
