@@ -40,6 +40,9 @@ const SUMS: usize = 4096;
 const LEAST_COLUMNS: usize = 256;
 /// Rows that stay in the L1 cache while all entries use them.
 const ROWS: usize = 16;
+/// Entries whose factors are made at a time: as many read the rows once, and their factors take 10 MB at most for a key
+/// switch of 10,240 rows.
+const ENTRIES: usize = 128;
 
 impl CpuLwe {
     fn new(shape: LweShape, words: Vec<u64>) -> Self {
@@ -179,47 +182,57 @@ pub(crate) fn decompose(dev: &Cpu, a: &CpuLwe, gadget: Gadget) -> CpuLwe {
     })
 }
 
-/// `(0, b) + Σ a_i·row_i`, some columns for all entries at a time. Modulo a power of two words wrap round; otherwise sums
+/// `(0, b) + Σ a_i·row_i`, some columns for a group of entries at a time. Modulo a power of two words wrap round; otherwise sums
 /// are kept whole: a term has 32 + 62 bits at most, which leaves room for 2^32 of them.
 pub(crate) fn product(dev: &Cpu, a: &CpuLwe, rows: &CpuLwe) -> CpuLwe {
     let low = |x: u64| u32::try_from(x & u64::from(u32::MAX)).expect("32 bits");
     match &rows.words {
-        Words::Half(all) => {
-            let factors = factors(a, low);
-            tiled(dev, a, rows.shape, |columns| wrapping_tile(dev, (all, rows.shape), columns, &factors))
-        }
+        Words::Half(all) => tiled(dev, (a, &low), rows.shape, |columns, factors| {
+            wrapping_tile(dev, (all, rows.shape), columns, factors)
+        }),
         Words::Whole(all) if rows.shape.modulus.is_power_of_two() => {
-            let factors = factors(a, |x| x);
-            tiled(dev, a, rows.shape, |columns| wrapping_tile(dev, (all, rows.shape), columns, &factors))
+            tiled(dev, (a, &|x| x), rows.shape, |columns, factors| {
+                wrapping_tile(dev, (all, rows.shape), columns, factors)
+            })
         }
         Words::Whole(all) => {
-            let factors = factors(a, |x| centered(a.shape.modulus, x));
-            tiled(dev, a, rows.shape, |columns| whole_tile((all, rows.shape), columns, &factors))
+            let factor = |x| centered(a.shape.modulus, x);
+            tiled(dev, (a, &factor), rows.shape, |columns, factors| whole_tile((all, rows.shape), columns, factors))
         }
     }
 }
 
 /// What the rows are multiplied by, entry by entry.
-fn factors<F>(a: &CpuLwe, factor: impl Fn(u64) -> F) -> Vec<Vec<F>> {
-    let of = |entry| a.entry(entry)[..a.shape.dimension].iter().map(|&x| factor(x)).collect();
-    (0..a.shape.batch).map(of).collect()
+fn factors<F>(a: &CpuLwe, entries: Range<usize>, factor: impl Fn(u64) -> F) -> Vec<Vec<F>> {
+    entries.map(|entry| a.entry(entry)[..a.shape.dimension].iter().map(|&x| factor(x)).collect()).collect()
 }
 
-/// A product from tiles of its columns: of all entries, one after another. Each adds its body.
-fn tiled(dev: &Cpu, a: &CpuLwe, rows: LweShape, tile: impl Fn(Range<usize>) -> Vec<u64> + Sync + Send) -> CpuLwe {
+/// A product from tiles of its columns: of some entries, one after another. Each adds its body.
+fn tiled<F: Sync>(
+    dev: &Cpu,
+    (a, factor): (&CpuLwe, &dyn Fn(u64) -> F),
+    rows: LweShape,
+    tile: impl Fn(Range<usize>, &[Vec<F>]) -> Vec<u64> + Sync + Send,
+) -> CpuLwe {
     let (words, batch) = (rows.words(), a.shape.batch);
     let share = words.div_ceil(dev.threads());
     let most = (SUMS / batch).clamp(LEAST_COLUMNS, SUMS);
     // Tiles of one width, so that no thread waits for another's; whole lines of 16 short words.
     let columns = share.div_ceil(share.div_ceil(most)).next_multiple_of(16);
     let starts: Vec<usize> = (0..words).step_by(columns).collect();
-    let mut tiles: Vec<Vec<u64>> = vec![Vec::new(); starts.len()];
-    let items: Vec<(usize, &mut Vec<u64>)> = starts.iter().copied().zip(&mut tiles).collect();
-    dev.each(a.shape.dimension * words, items, |_, (start, out)| *out = tile(start..(start + columns).min(words)));
+    let group = |first: usize| {
+        let factors = factors(a, first..(first + ENTRIES).min(batch), factor);
+        let mut tiles: Vec<Vec<u64>> = vec![Vec::new(); starts.len()];
+        let items: Vec<(usize, &mut Vec<u64>)> = starts.iter().copied().zip(&mut tiles).collect();
+        let work = a.shape.dimension * words;
+        dev.each(work, items, |_, (start, out)| *out = tile(start..(start + columns).min(words), &factors));
+        tiles
+    };
+    let groups: Vec<Vec<Vec<u64>>> = (0..batch).step_by(ENTRIES).map(group).collect();
     fresh(dev, rows.with_batch(batch), |e, out| {
-        for (&start, tile) in starts.iter().zip(&tiles) {
-            let width = tile.len() / batch;
-            out[start..start + width].copy_from_slice(&tile[e * width..][..width]);
+        for (&start, tile) in starts.iter().zip(&groups[e / ENTRIES]) {
+            let width = columns.min(words - start);
+            out[start..start + width].copy_from_slice(&tile[e % ENTRIES * width..][..width]);
         }
         let body = out.last_mut().expect("a ciphertext has a body");
         *body = add_mod(rows.modulus, *body, a.entry(e)[a.shape.dimension]);

@@ -139,7 +139,6 @@ impl<'p, P: Program<Scheme: ClientScheme>> Forms<'p, P> {
         let Evaluation { graph, results, expected, rotations, host_bytes } = self.evaluation(&keys)?;
         let input_bytes = program.inputs().iter().map(|input| P::Scheme::input_bytes(params, input)).sum();
         let (session_peak_bytes, result_bytes) = rehearsed(program, &keys, reads.as_ref(), footprint)?;
-        let published = P::Scheme::tfhe(params).map_or(0, limbwise::tfhe::TfheParams::published_key_bytes);
         Ok(Recording {
             graph: Arc::clone(graph),
             keys,
@@ -149,7 +148,7 @@ impl<'p, P: Program<Scheme: ClientScheme>> Forms<'p, P> {
             rotations: *rotations,
             input_bytes,
             session_peak_bytes,
-            host_bytes: result_bytes + host_bytes + program.transient_bytes() + published + graph.bytes(),
+            host_bytes: result_bytes + host_bytes + program.transient_bytes() + graph.bytes(),
             footprint: footprint.clone(),
         })
     }
