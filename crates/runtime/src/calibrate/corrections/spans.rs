@@ -86,19 +86,18 @@ mod tests {
     #[test]
     fn a_cache_is_where_half_of_a_span_comes_from_memory() {
         let spans = Spans([0.01, 0.01, 0.012, 0.02, 0.03, 0.03].map(|read| [read, 2.0 * read]));
-        let mb = |megabytes: f64| (megabytes * f64::from(1 << 20)) as usize;
         let near = |got: f64, wanted: f64| assert!((got - wanted).abs() < 1e-6, "{got} for {wanted}");
-        for (megabytes, share) in [(0.0, 0.0), (16.0, 0.0), (32.0, 0.1), (64.0, 0.5), (128.0, 1.0), (5000.0, 1.0)] {
-            near(spans.share(mb(megabytes)), share);
+        for (megabytes, share) in [(0, 0.0), (16, 0.0), (32, 0.1), (64, 0.5), (128, 1.0), (5000, 1.0)] {
+            near(spans.share(megabytes << 20), share);
         }
-        near(spans.share(mb(64.0 * std::f64::consts::SQRT_2)), 0.75);
+        near(spans.share(96 << 20), 0.5 + 0.5 * 1.5f64.log2());
         let lines = spans.lines();
         assert!(
             lines.starts_with("cache_mb = 67.1\nread_beyond_gb_s = 50.000\nwrite_beyond_gb_s = 25.000\n"),
             "{lines}"
         );
         let flat = Spans([[0.01, 0.02]; SPANS_MB.len()]);
-        near(flat.share(mb(1000.0)), 0.0);
+        near(flat.share(1000 << 20), 0.0);
         assert!(flat.lines().contains("read_beyond_gb_s = 1000000.000"), "{}", flat.lines());
     }
 }
