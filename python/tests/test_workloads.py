@@ -45,8 +45,9 @@ def test_every_scheme_is_planned(name, options, scheme, row):
 
 
 def test_too_little_memory_is_an_error():
-    with pytest.raises(lw.MemoryBudgetError, match="a smaller --batch"):
+    with pytest.raises(lw.MemoryBudgetError, match="a smaller --batch") as refused:
         lw.plan("pbs", batch=2, memory="1MB")
+    assert lw.plan("pbs", batch=2, memory=refused.value.least_bytes).workload == "pbs"
 
 
 def test_a_machine_gets_the_way_that_is_fastest_there(tmp_path):

@@ -182,8 +182,8 @@ pub(crate) fn decompose(dev: &Cpu, a: &CpuLwe, gadget: Gadget) -> CpuLwe {
     })
 }
 
-/// `(0, b) + Σ a_i·row_i`, some columns for a group of entries at a time. Modulo a power of two words wrap round; otherwise sums
-/// are kept whole: a term has 32 + 62 bits at most, which leaves room for 2^32 of them.
+/// `(0, b) + Σ a_i·row_i`, some columns for a group of entries at a time. Modulo a power of two words wrap round; otherwise
+/// sums are kept whole: a term has 32 + 62 bits at most, which leaves room for 2^32 of them.
 pub(crate) fn product(dev: &Cpu, a: &CpuLwe, rows: &CpuLwe) -> CpuLwe {
     let low = |x: u64| u32::try_from(x & u64::from(u32::MAX)).expect("32 bits");
     match &rows.words {
@@ -207,7 +207,7 @@ fn factors<F>(a: &CpuLwe, entries: Range<usize>, factor: impl Fn(u64) -> F) -> V
     entries.map(|entry| a.entry(entry)[..a.shape.dimension].iter().map(|&x| factor(x)).collect()).collect()
 }
 
-/// A product from tiles of its columns: of some entries, one after another. Each adds its body.
+/// A product from tiles of its columns: a group of [`ENTRIES`] after another. Each entry adds its body.
 fn tiled<F: Sync>(
     dev: &Cpu,
     (a, factor): (&CpuLwe, &dyn Fn(u64) -> F),
@@ -216,7 +216,7 @@ fn tiled<F: Sync>(
 ) -> CpuLwe {
     let (words, batch) = (rows.words(), a.shape.batch);
     let share = words.div_ceil(dev.threads());
-    let most = (SUMS / batch).clamp(LEAST_COLUMNS, SUMS);
+    let most = (SUMS / batch.min(ENTRIES)).clamp(LEAST_COLUMNS, SUMS);
     // Tiles of one width, so that no thread waits for another's; whole lines of 16 short words.
     let columns = share.div_ceil(share.div_ceil(most)).next_multiple_of(16);
     let starts: Vec<usize> = (0..words).step_by(columns).collect();

@@ -2,7 +2,7 @@
 
 use limbwise_cpu::{Cpu, Isa};
 use limbwise_device::{
-    Basis, Checked, Device, HostRead, Hybrid, Lockstep, RingSpec, Role, Shape,
+    Basis, Checked, Device, HostRead, Hybrid, KeyId, Lockstep, LweShape, RingSpec, Role, Shape,
     conformance::{Reach, random_program, random_tfhe_program, with_device},
     conformance_suite,
     hybrid::{Assignment, Half},
@@ -132,4 +132,31 @@ fn opening_refuses_what_is_not_there() {
     );
     assert_eq!(refused, Some(expected));
     assert_eq!(Cpu::builder().isa("scalar").threads(3).open().unwrap().threads(), 3);
+}
+
+/// Sums of rows for a large batch are those of each entry, whatever the modulus: entries are taken in groups.
+#[test]
+fn sums_of_rows_of_a_large_batch_are_those_of_its_entries() {
+    let words = |shape: LweShape, seed: u64| {
+        let word = move |at: usize| (at as u64 + seed).wrapping_mul(0x9e37_79b9_7f4a_7c15) % shape.modulus;
+        move |entry: usize, out: &mut [u64]| {
+            let length = out.len();
+            out.iter_mut().enumerate().for_each(|(i, x)| *x = word(entry * length + i));
+        }
+    };
+    for threads in [1, 2] {
+        let dev = Cpu::new(Isa::best(), threads).unwrap();
+        for modulus in [1 << 32, 1 << 47, (1 << 47) - 115] {
+            let shape = LweShape { dimension: 40, modulus, batch: 300 };
+            let a = dev.upload_lwe(shape, Role::Temporary, &words(shape, 1));
+            let of_rows = LweShape { dimension: 600, modulus, batch: shape.dimension };
+            let rows = dev.upload_lwe(of_rows, Role::EvaluationKey(KeyId(0)), &words(of_rows, 2));
+            let all = dev.download_lwe(&dev.lwe_product(&a, &rows)).unwrap();
+            for entry in 0..shape.batch {
+                let alone = dev.lwe_product(&dev.lwe_split(&a, entry, entry + 1), &rows);
+                let wanted = dev.download_lwe(&alone).unwrap();
+                assert_eq!(all[entry * of_rows.words()..][..of_rows.words()], wanted, "entry {entry} modulo {modulus}");
+            }
+        }
+    }
 }

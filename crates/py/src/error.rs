@@ -1,7 +1,7 @@
 //! Errors of the engine as exceptions of `limbwise.errors`, with the same text.
 
 use limbwise::{Error as Scheme, bgv::BgvError, error::FunctionError, tfhe::TfheError};
-use limbwise_runtime::{Error as Runtime, frontier::least_limit};
+use limbwise_runtime::Error as Runtime;
 use pyo3::{
     exceptions::PyKeyboardInterrupt,
     prelude::{PyAnyMethods as _, PyErr, PyResult, Python},
@@ -91,9 +91,8 @@ pub(crate) fn of_runtime(error: Runtime) -> PyErr {
         Runtime::Likely { .. } => exception("DecryptError", &error.to_string()),
         Runtime::Refused(_) => exception("ParamsError", &error.to_string()),
         Runtime::OtherInputs { .. } | Runtime::Damaged { .. } => exception("WireError", &error.to_string()),
-        Runtime::Memory { needed: least, .. } | Runtime::Sizes { least, .. } => {
-            budget_error(&error.to_string(), least_limit(least))
-        }
+        // No limit that would do is known: the host's memory is too small, or not all configurations were looked at.
+        Runtime::Memory { .. } | Runtime::Sizes { .. } => exception("MemoryBudgetError", &error.to_string()),
         Runtime::Machine(_) => exception("MachineError", &error.to_string()),
         other => exception("LimbwiseError", &other.to_string()),
     }

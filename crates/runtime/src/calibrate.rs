@@ -188,13 +188,14 @@ fn rates(dev: &impl Device, ring: &Ring) -> Rates {
     }
 }
 
-/// Limbs of which four polynomials are within a last cache, or one for each thread: what passes the memory has rates of its
-/// own ([`corrections`]).
+/// Limbs of polynomials of [`NEAR_BYTES`], four of which most last caches hold; a limb for each thread at least. What comes
+/// from memory has rates of its own ([`corrections`]).
 fn near(ring: &Ring, threads: usize) -> Basis {
     let limbs = NEAR_BYTES / (8 * ring.n());
     Basis::range(0, limbs.max(threads).clamp(1, LIMBS))
 }
 
+/// Bytes of a polynomial's words.
 fn ring_bytes(ring: &Ring, basis: Basis) -> f64 {
     8.0 * (basis.len() * ring.n()) as f64
 }
