@@ -4,6 +4,7 @@
     python3 scripts/random_arrays.py                       a minute, programs from seed 0
     python3 scripts/random_arrays.py --seconds 600 --seed 1000
     python3 scripts/random_arrays.py --seed 1017 --programs 1
+    python3 scripts/random_arrays.py --integers            exact integers and booleans, every bit and dtype
 
 Needs the package limbwise installed. A program is one to six operations on arrays of random shapes. One that NumPy refuses
 is left out; one that we refuse is counted with its reason. Ends with 1 if a program gave something else than NumPy's.
@@ -12,9 +13,11 @@ is left out; one that we refuse is counted with its reason. Ends with 1 if a pro
 import argparse
 import random
 import sys
+import tempfile
 import time
 from collections import Counter
 from operator import attrgetter
+from pathlib import Path
 from typing import NamedTuple
 
 import limbwise as lw
@@ -104,6 +107,49 @@ class Program:
         if self.r.random() < 0.2:
             key.insert(self.r.randint(0, len(key)), ...)
         return tuple(key)
+
+
+INTEGERS = ("bool", "u1", "u1", "i1", "i1", "u2", "i2")
+MOST_INTEGERS = 24  # each takes some dozens of bootstrappings an operation
+
+# Few steps; the reason says that it is a test.
+SMALL_INTEGERS = """
+log_n = 10
+masks = 1
+prime = 48
+glwe_sigma = 3.2
+lwe_dimension = 20
+log_lwe_modulus = 32
+lwe_sigma = 3.2
+bootstrap = { base_log = 16, levels = 2 }
+key_switch = { base_log = 4, levels = 5 }
+message_bits = 4
+norm = 5.0
+log2_failure = -40.0
+insecure = { reason = "random programs" }
+"""
+
+
+class IntegerProgram(Program):
+    """The same on integers and booleans."""
+
+    def values(self, shape):
+        """Return random integers of a random dtype: small ones, any ones, edges."""
+        dtype = np.dtype(self.r.choice(INTEGERS))
+        if dtype.kind == "b":
+            return self.g.random(shape) < 0.5
+        info = np.iinfo(dtype)
+        low, high = self.r.choice([(info.min, info.max), (max(info.min, -3), 5), (max(info.min, -1), 1)])
+        return self.g.integers(low, high, shape, dtype, endpoint=True)
+
+    def fresh(self, shape=None):
+        """Return a new array of few values."""
+        if shape is None:
+            shape = tuple(self.r.choice((1, 2, 3, 4, 5)) for _ in range(self.r.choice([0, 1, 1, 2, 2, 3])))
+        while np.prod(shape) > MOST_INTEGERS:
+            shape = shape[:-1]
+        values = np.asarray(self.values(shape))
+        return Pair(self.context.encrypt(values), values)
 
 
 def places(p, n):
@@ -285,6 +331,101 @@ OPERATIONS = {
 }
 
 
+MOVES = (
+    *("transpose", "reshape", "ravel", "index", "index again", "mask", "list", "take", "roll", "flip", "rot90", "swapaxes"),
+    *("moveaxis", "expand_dims", "squeeze", "broadcast_to", "repeat", "tile", "delete", "diagonal", "split", "where"),
+    *("concatenate", "stack", "vstack", "hstack", "dstack", "column_stack", "matmul", "stacks", "outer", "cumsum", "diff"),
+    *("trace", "negative", "square", "sum", "real"),
+)
+
+
+def plain(function, *arguments):
+    return alone(lambda p, x: (function, arguments, {}))
+
+
+def reduced(function):
+    return alone(lambda p, x: (function, (p.axes(x),), {"keepdims": p.r.random() < 0.4}))
+
+
+def numbered(function):
+    """Return an operation with a number on either side."""
+
+    def operation(p, x):
+        number = p.r.choice([0, 1, 2, 3, 7, 100, -1, -3])
+        turned = p.r.random() < 0.3
+        return lambda of: function(number, of(x)) if turned else function(of(x), number)
+
+    return operation
+
+
+def chosen(p, x):
+    """Return a choice by encrypted booleans."""
+    y, z = p.other(x), p.fresh(x.shape)
+    return lambda of: np.where(of(x) > of(z), of(x), of(y))
+
+
+OF_TWO = (
+    *(np.add, np.subtract, np.multiply, np.floor_divide, np.remainder, np.minimum, np.maximum, np.less, np.less_equal),
+    *(np.greater, np.equal, np.not_equal, np.bitwise_and, np.bitwise_or, np.bitwise_xor, np.logical_and, np.logical_or),
+    *(np.left_shift, np.right_shift),
+)
+INTEGER_OPERATIONS = {
+    **{name: OPERATIONS[name] for name in MOVES},
+    **{f.__name__: pairs(f) for f in OF_TWO},
+    **{f"{f.__name__} of a number": numbered(f) for f in OF_TWO},
+    **{f.__name__: reduced(f) for f in (np.any, np.all, np.min, np.max, np.count_nonzero, np.ptp)},
+    **{f.__name__: plain(f) for f in (np.abs, np.sign, np.invert, np.logical_not, np.argmax, np.argmin)},
+    **{f"astype {t}": alone(lambda p, x, t=t: (lambda a: a.astype(t), (), {})) for t in ("bool", "i1", "u1", "i2", "u2")},
+    "sort": alone(lambda p, x: (np.sort, (p.r.choice([-1, None, 0]),), {})),
+    "argmax of rows": alone(lambda p, x: (np.argmax, (-1,), {})),
+    "clip": alone(lambda p, x: (np.clip, (1, 5), {})),
+    "power": alone(lambda p, x: (np.power, (p.r.randint(0, 3),), {})),
+    "isin": alone(lambda p, x: (np.isin, ([1, 3, 5],), {})),
+    "chosen": chosen,
+}
+
+
+def run_integers(keys, seed, refused):
+    """Run a program on integers; return what it did and what is wrong with its result, if anything is."""
+    p = IntegerProgram(keys, seed)
+    x, said = p.fresh(), []
+    said.append(f"{x.shape} {x.clear.dtype}")
+    for _ in range(p.r.randint(1, 4)):
+        name = p.r.choice(list(INTEGER_OPERATIONS))
+        try:
+            call = INTEGER_OPERATIONS[name](p, x)
+            with np.errstate(all="ignore"):
+                wanted = np.asarray(call(attrgetter("clear")))
+        except (IndexError, ValueError, TypeError, KeyError, OverflowError):
+            continue  # NumPy has no such thing
+        # Words of 64 bits take a minute each.
+        if not 0 < wanted.size <= MOST_INTEGERS or wanted.dtype.kind == "f":
+            continue
+        if wanted.dtype.itemsize > 2 and name not in ("sum", "count_nonzero", "argmax", "argmin", "argmax of rows"):
+            continue
+        try:
+            got = call(attrgetter("encrypted"))
+        except lw.LimbwiseError as error:
+            refused[f"{name}: {error}"[:160]] += 1
+            continue
+        said.append(f"{name} {wanted.shape} {wanted.dtype}")
+        x = Pair(got, wanted)
+        if wanted.dtype.itemsize > 2:
+            break
+    if isinstance(x.encrypted, np.ndarray):
+        return said, "a clear result"
+    values = keys.decrypt(x.encrypted)
+    same = values.shape == x.shape and values.dtype == x.clear.dtype and np.array_equal(values, x.clear)
+    return said, None if same else f"{values!r} for {x.clear!r}"
+
+
+def integer_keys():
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "small.toml"
+        path.write_text(SMALL_INTEGERS)
+        return lw.tfhe.keys(path)
+
+
 def run(context, seed, refused):
     """Run a program; return what it did and what is wrong with its result, if anything is."""
     p = Program(context, seed)
@@ -323,15 +464,19 @@ def main():
     parser.add_argument("--seed", type=int, default=0, help="of the first program")
     parser.add_argument("--slots", type=int, default=1024, help="of a ciphertext: few of them make arrays of many")
     parser.add_argument("--complex", action="store_true", help="arrays of complex numbers too")
+    parser.add_argument("--integers", action="store_true", help="arrays of exact integers and booleans")
     parser.add_argument("--programs", type=int, help="this many, however long they take")
     args = parser.parse_args()
-    context = lw.ckks(depth=6, slots=args.slots, precision=24, complex=args.complex)
+    if args.integers:
+        context, program = integer_keys(), run_integers
+    else:
+        context, program = lw.ckks(depth=6, slots=args.slots, precision=24, complex=args.complex), run
     start, seed, wrong, operations = time.monotonic(), args.seed, 0, 0
     refused = Counter()
     while seed - args.seed < (args.programs or sys.maxsize):
         if args.programs is None and time.monotonic() - start > args.seconds:
             break
-        said, problem = run(context, seed, refused)
+        said, problem = program(context, seed, refused)
         operations += len(said) - 1
         if problem:
             wrong += 1

@@ -19,7 +19,6 @@ The two sides: :func:`keys` owns both; :meth:`Keys.client` encrypts and decrypts
 
 from __future__ import annotations
 
-import operator
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -31,12 +30,12 @@ import numpy.typing as npt
 
 from limbwise import _files
 from limbwise._exact import Side, bytes_of, only, results_of
-from limbwise._limbwise import TfheCiphertext, TfheExpected, TfheSession
+from limbwise._exact_array import DTYPES, EncryptedIntegers, bits_of
+from limbwise._exact_numpy import where
+from limbwise._limbwise import TfheExpected, TfheSession
 from limbwise.errors import ContextError, DtypeError, ParamsError, ShapeError
 
 __all__ = ["EncryptedIntegers", "Expected", "Keys", "Recording", "keys", "load", "server", "where"]
-
-_DTYPES = tuple(np.dtype(t) for t in (bool, "u1", "u2", "u4", "u8", "i1", "i2", "i4", "i8"))
 
 
 def keys(preset: str | os.PathLike[str] = "2-2-p128", *, threads: int | None = None) -> Keys:
@@ -144,7 +143,7 @@ class Keys(Side):
         """
         header, rest = _files.unframe(data, "tfhe array")
         shape, dtype = _files.shape_of(header), _dtype_of(header.get("dtype"))
-        held = self._session.read_bytes(rest, *_bits(dtype), trusted)
+        held = self._session.read_bytes(rest, *bits_of(dtype), trusted)
         if held.rows != int(np.prod(shape, dtype=object)):
             raise _files.wrong("the shape does not go with the values", "the bytes of one array, whole")
         if isinstance(expect, Recording):
@@ -165,11 +164,11 @@ class Keys(Side):
         return Recording(trace, results_of(program(*given), EncryptedIntegers, "values"))
 
     def _declared(self, array: npt.NDArray[Any]) -> EncryptedIntegers:
-        if array.dtype not in _DTYPES or array.size == 0:
+        if array.dtype not in DTYPES or array.size == 0:
             raise DtypeError(
                 f"an input of {array.dtype}, shape {array.shape}: give what will be encrypted, or zeros of it"
             )
-        made = self._session.declare(array.size, *_bits(array.dtype))
+        made = self._session.declare(array.size, *bits_of(array.dtype))
         return EncryptedIntegers(self, made, array.shape, array.dtype)
 
     @property
@@ -196,15 +195,15 @@ class Keys(Side):
         array = np.asarray(values)
         if dtype is not None:
             wanted = np.dtype(dtype)
-            if wanted in _DTYPES and array.size and not _fits(array, wanted):
+            if wanted in DTYPES and array.size and not _fits(array, wanted):
                 raise _misfit(array, wanted)
             array = array.astype(wanted)
-        if array.dtype not in _DTYPES:
+        if array.dtype not in DTYPES:
             raise DtypeError(f"values of dtype {array.dtype}: encrypt bool, uint8 to uint64 or int8 to int64")
         if array.size == 0:
             raise ShapeError(f"an array of shape {array.shape} has nothing to encrypt")
         words = array.reshape(-1).astype(np.uint64).tolist()
-        made = self._session.encrypt(words, *_bits(array.dtype))
+        made = self._session.encrypt(words, *bits_of(array.dtype))
         return EncryptedIntegers(self, made, array.shape, array.dtype)
 
     def decrypt(self, values: EncryptedIntegers) -> npt.NDArray[Any]:
@@ -216,27 +215,21 @@ class Keys(Side):
             UnverifiedError: they were read from bytes, and nobody said what to expect (:meth:`from_bytes`).
             DecryptError: what is decrypted contradicts what is expected.
         """
-        if _own(values, "a value").keys is not self:
+        if not isinstance(values, EncryptedIntegers):
+            name = type(values).__name__
+            raise DtypeError(f"a value of type {name} is not encrypted: pass what keys.encrypt returned")
+        if values.keys is not self:
             raise ContextError("these values belong to other keys: decrypt them with the keys that encrypted them")
         words = np.array(self._session.decrypt(values._ciphertext), np.uint64)
         return words.astype(values.dtype).reshape(values.shape)
 
-    def where(self, choice: EncryptedIntegers, yes: EncryptedIntegers, no: EncryptedIntegers) -> EncryptedIntegers:
-        """Select values of ``yes`` where the choice is true, else of ``no``.
-
-        Raises:
-            DtypeError: the choice is not encrypted booleans, the two have different dtypes, or one is not encrypted.
-        """
-        return where(choice, yes, no)
-
-
-def _bits(dtype: np.dtype[Any]) -> tuple[int, bool]:
-    """Return the bits of a dtype (1 for booleans) and whether it is signed."""
-    return (1, False) if dtype.kind == "b" else (8 * dtype.itemsize, dtype.kind == "i")
+    def where(self, condition: Any, yes: Any, no: Any) -> EncryptedIntegers:
+        """Select values of ``yes`` where the condition is true, else of ``no``: :func:`where`."""
+        return where(condition, yes, no)
 
 
 def _dtype_of(name: Any) -> np.dtype[Any]:
-    found = next((dtype for dtype in _DTYPES if dtype.name == name), None)
+    found = next((dtype for dtype in DTYPES if dtype.name == name), None)
     if found is None:
         raise _files.wrong(f"values of dtype {name!r}", "bool, uint8 to uint64 or int8 to int64")
     return found
@@ -252,205 +245,6 @@ def _fits(array: npt.NDArray[Any], wanted: np.dtype[Any]) -> bool:
 def _misfit(array: npt.NDArray[Any], wanted: np.dtype[Any]) -> DtypeError:
     if array.dtype.kind not in "bui":
         return DtypeError(f"values of {array.dtype} are no integers: round them first, x.astype(np.int64)")
-    others = ", ".join(dtype.name for dtype in _DTYPES if _fits(array, dtype)) or "none"
+    others = ", ".join(dtype.name for dtype in DTYPES if _fits(array, dtype)) or "none"
     text = f"values from {array.min()} to {array.max()} are not all {wanted}: dtypes that have them: {others}"
     return DtypeError(text)
-
-
-def _own(values: Any, what: str) -> EncryptedIntegers:
-    if not isinstance(values, EncryptedIntegers):
-        raise DtypeError(f"{what} of type {type(values).__name__} is not encrypted: pass what keys.encrypt returned")
-    return values
-
-
-def where(choice: EncryptedIntegers, yes: EncryptedIntegers, no: EncryptedIntegers) -> EncryptedIntegers:
-    """Select values of ``yes`` where the choice is true, else of ``no``.
-
-    Raises:
-        DtypeError: the choice is not encrypted booleans, the two have different dtypes, or one is not encrypted.
-    """
-    choice, yes, no = _own(choice, "a choice"), _own(yes, "a value"), _own(no, "a value")
-    if choice.dtype != bool:
-        raise DtypeError(f"a choice of dtype {choice.dtype}: give encrypted booleans, for example x < y")
-    shape = choice._shape_with(yes)
-    if yes.dtype != no.dtype:
-        raise DtypeError(f"values of {yes.dtype} and {no.dtype}: both sides of a choice have one dtype")
-    shape = max(shape, yes._shape_with(no), choice._shape_with(no), key=lambda s: (np.prod(s, dtype=int), len(s)))
-    made = choice.keys._session.select(choice._ciphertext, yes._ciphertext, no._ciphertext)
-    return EncryptedIntegers(choice.keys, made, shape, yes.dtype)
-
-
-@final
-class EncryptedIntegers:
-    """An array of encrypted integers or booleans of one dtype.
-
-    Operators take another such array of the same dtype and shape (or of one value), or a Python integer that the dtype
-    has. Comparisons give encrypted booleans. What is decided by an encrypted value has no truth value here: use
-    :func:`where`.
-    """
-
-    __array_ufunc__ = None  # NumPy leaves operators with arrays to this class
-    __hash__ = None  # type: ignore[assignment]
-
-    def __init__(self, keys: Keys, ciphertext: TfheCiphertext, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
-        self.keys = keys
-        self.shape = shape
-        self.dtype = dtype
-        self._ciphertext = ciphertext
-
-    @property
-    def size(self) -> int:
-        """Number of values."""
-        return self._ciphertext.rows
-
-    def to_bytes(self) -> bytes:
-        """Serialize the values for :meth:`Keys.from_bytes` of the other side."""
-        header = {"shape": list(self.shape), "dtype": self.dtype.name}
-        return _files.frame("tfhe array", header, self.keys._session.to_bytes(self._ciphertext))
-
-    def __repr__(self) -> str:
-        return f"<limbwise.tfhe.EncryptedIntegers of {self.dtype}, shape {self.shape}>"
-
-    def __bool__(self) -> bool:
-        raise DtypeError("an encrypted value is not true or false here: use lw.tfhe.where(condition, yes, no)")
-
-    def _shape_with(self, other: EncryptedIntegers) -> tuple[int, ...]:
-        if other.keys is not self.keys:
-            raise ContextError("values of different keys do not go together")
-        if self.shape != other.shape and 1 not in (self.size, other.size):
-            raise ShapeError(f"shapes {self.shape} and {other.shape}: equal ones go together, or one value with any")
-        return max(self.shape, other.shape, key=lambda shape: (np.prod(shape, dtype=int), len(shape)))
-
-    def _apply(self, op: str, other: Any, *, answers: bool = False) -> EncryptedIntegers:
-        session = self.keys._session
-        dtype = np.dtype(bool) if answers else self.dtype
-        if isinstance(other, EncryptedIntegers):
-            shape = self._shape_with(other)
-            if self.dtype != other.dtype:
-                raise DtypeError(f"{self.dtype} and {other.dtype} do not go together: encrypt both with one dtype")
-            return EncryptedIntegers(self.keys, session.binary(op, self._ciphertext, other._ciphertext), shape, dtype)
-        value = _whole(other)
-        if value is None and isinstance(other, (np.ndarray, list, tuple)):
-            raise DtypeError(
-                f"{op} of encrypted integers and clear ones of shape {np.shape(other)}: encrypt both, or give one integer"
-            )
-        if value is None:
-            return NotImplemented  # type: ignore[no-any-return]
-        return EncryptedIntegers(self.keys, session.clear(op, self._ciphertext, value), self.shape, dtype)
-
-    def __add__(self, other: Any) -> EncryptedIntegers:
-        return self._apply("add", other)
-
-    __radd__ = __add__
-
-    def __sub__(self, other: Any) -> EncryptedIntegers:
-        return self._apply("sub", other)
-
-    def __rsub__(self, other: Any) -> EncryptedIntegers:
-        return (-self)._apply("add", other)
-
-    def __mul__(self, other: Any) -> EncryptedIntegers:
-        return self._apply("mul", other)
-
-    __rmul__ = __mul__
-
-    def __neg__(self) -> EncryptedIntegers:
-        return EncryptedIntegers(self.keys, self.keys._session.negated(self._ciphertext), self.shape, self.dtype)
-
-    def __invert__(self) -> EncryptedIntegers:
-        return EncryptedIntegers(self.keys, self.keys._session.complement(self._ciphertext), self.shape, self.dtype)
-
-    def __and__(self, other: Any) -> EncryptedIntegers:
-        return self._apply("and", other)
-
-    __rand__ = __and__
-
-    def __or__(self, other: Any) -> EncryptedIntegers:
-        return self._apply("or", other)
-
-    __ror__ = __or__
-
-    def __xor__(self, other: Any) -> EncryptedIntegers:
-        return self._apply("xor", other)
-
-    __rxor__ = __xor__
-
-    def _shift(self, op: str, by: Any) -> EncryptedIntegers:
-        if isinstance(by, EncryptedIntegers):
-            raise DtypeError("shifts are by a clear number of bits")
-        if _whole(by) is None:
-            return NotImplemented  # type: ignore[no-any-return]
-        return self._apply(op, by)
-
-    def __lshift__(self, by: Any) -> EncryptedIntegers:
-        return self._shift("shl", by)
-
-    def __rshift__(self, by: Any) -> EncryptedIntegers:
-        return self._shift("shr", by)
-
-    def _equal(self, op: str, other: Any) -> EncryptedIntegers:
-        if not isinstance(other, EncryptedIntegers) and _whole(other) is None:
-            # Left to Python, it would be False.
-            raise DtypeError(
-                f"{self.dtype} is not compared with {type(other).__name__}: give encrypted values or an integer"
-            )
-        return self._apply(op, other, answers=True)
-
-    def __eq__(self, other: Any) -> EncryptedIntegers:  # type: ignore[override]
-        return self._equal("eq", other)
-
-    def __ne__(self, other: Any) -> EncryptedIntegers:  # type: ignore[override]
-        return self._equal("ne", other)
-
-    def __lt__(self, other: Any) -> EncryptedIntegers:
-        return self._apply("lt", other, answers=True)
-
-    def __le__(self, other: Any) -> EncryptedIntegers:
-        return self._apply("le", other, answers=True)
-
-    def __gt__(self, other: Any) -> EncryptedIntegers:
-        return self._apply("gt", other, answers=True)
-
-    def __ge__(self, other: Any) -> EncryptedIntegers:
-        return self._apply("ge", other, answers=True)
-
-    def _extreme(self, op: str, other: Any) -> EncryptedIntegers:
-        if not isinstance(other, EncryptedIntegers) and _whole(other) is None:
-            raise DtypeError(
-                f"{type(other).__name__} has no {op} with {self.dtype}: give encrypted values or an integer"
-            )
-        return self._apply(op, other)
-
-    def minimum(self, other: EncryptedIntegers | int) -> EncryptedIntegers:
-        """Return the element-wise minimum.
-
-        Args:
-            other: an encrypted array of the same keys, dtype and shape (or of one value), or a whole number of the dtype.
-
-        Raises:
-            ContextError, DtypeError, ShapeError: values of other keys, another dtype or another shape.
-            EncodeError: a number that the dtype does not have.
-        """
-        return self._extreme("min", other)
-
-    def maximum(self, other: EncryptedIntegers | int) -> EncryptedIntegers:
-        """Return the element-wise maximum.
-
-        Args:
-            other: an encrypted array of the same keys, dtype and shape (or of one value), or a whole number of the dtype.
-
-        Raises:
-            ContextError, DtypeError, ShapeError: values of other keys, another dtype or another shape.
-            EncodeError: a number that the dtype does not have.
-        """
-        return self._extreme("max", other)
-
-
-def _whole(value: Any) -> int | None:
-    """Return the value as a Python integer, if it is one."""
-    if isinstance(value, (bool, np.bool_)):
-        return None
-    try:
-        return operator.index(value)
-    except TypeError:
-        return None

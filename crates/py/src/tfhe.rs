@@ -17,7 +17,7 @@ use limbwise::{
 use limbwise_device::{Device, LweHandle as _, Null};
 use limbwise_runtime::{AnyDevice, Host, open};
 use pyo3::{
-    prelude::{Bound, PyErr, PyResult, Python, pyclass, pymethods},
+    prelude::{Bound, PyErr, PyRef, PyResult, Python, pyclass, pymethods},
     types::PyBytes,
 };
 use std::sync::Arc;
@@ -64,6 +64,17 @@ pub(crate) struct TfheCiphertext {
     format: Option<Format>,
     /// Whether what it says of itself is somebody else's word: it was read from bytes, or computed from such a one.
     claimed: bool,
+}
+
+impl TfheCiphertext {
+    /// Refuses a number of parts that its values do not have.
+    fn divides(&self, parts: usize) -> PyResult<()> {
+        let rows = self.rows();
+        if parts == 0 || !rows.is_multiple_of(parts) {
+            return Err(exception("ShapeError", &format!("{rows} values have no {parts} parts of one size")));
+        }
+        Ok(())
+    }
 }
 
 #[pymethods]
@@ -158,8 +169,13 @@ impl TfheSession {
         self.client.as_deref().ok_or_else(|| no_secret(op))
     }
 
-    /// Carries out an operation without the interpreter's lock.
+    /// Carries out an operation with one result without the interpreter's lock.
     fn call(&self, py: Python<'_>, call: &Call<'_>, operands: &[&TfheCiphertext]) -> PyResult<TfheCiphertext> {
+        Ok(self.calls(py, call, operands)?.swap_remove(0))
+    }
+
+    /// Carries out an operation without the interpreter's lock.
+    fn calls(&self, py: Python<'_>, call: &Call<'_>, operands: &[&TfheCiphertext]) -> PyResult<Vec<TfheCiphertext>> {
         let made = match &self.on {
             On::Live(_, None) => {
                 let text = "computing needs the bootstrapping key, which this side does not have: compute on the server's, or with keys that are both sides";
@@ -171,7 +187,7 @@ impl TfheSession {
             }
             On::Trace(dev, server) => py.detach(|| computed(&Side { dev, server, lanes: self.lanes }, call, operands)),
         };
-        let (held, format) = made.map_err(|e| match e {
+        let made = made.map_err(|e| match e {
             Refused::Scheme(error) => of_scheme(error),
             Refused::Operation(op) => no_operation(op),
             Refused::Unknown(op) => exception("DtypeError", &format!("encrypted integers have no operation {op}")),
@@ -184,7 +200,8 @@ impl TfheSession {
             }
             Refused::Other => exception("ContextError", "a value of a recording among encrypted ones"),
         })?;
-        Ok(TfheCiphertext { held, format, claimed: operands.iter().any(|operand| operand.claimed) })
+        let claimed = operands.iter().any(|operand| operand.claimed);
+        Ok(made.into_iter().map(|(held, format)| TfheCiphertext { held, format, claimed }).collect())
     }
 }
 
@@ -200,11 +217,11 @@ fn computed<D: Engine>(
     side: &Side<'_, D>,
     call: &Call<'_>,
     operands: &[&TfheCiphertext],
-) -> std::result::Result<(Held, Option<Format>), Refused> {
+) -> std::result::Result<Vec<(Held, Option<Format>)>, Refused> {
     let of = |operand: &&TfheCiphertext| Some((D::of(&operand.held)?.clone(), operand.format));
     let operands: Option<Vec<_>> = operands.iter().map(of).collect();
-    let (made, format) = applied(side, call, &operands.ok_or(Refused::Other)?)?;
-    Ok((D::held(made), format))
+    let made = applied(side, call, &operands.ok_or(Refused::Other)?)?;
+    Ok(made.into_iter().map(|(made, format)| (D::held(made), format)).collect())
 }
 
 #[pymethods]
@@ -434,14 +451,28 @@ impl TfheSession {
         self.call(py, &Call::Clear(op, value), &[a])
     }
 
-    /// All bits turned.
-    fn complement(&self, py: Python<'_>, a: &TfheCiphertext) -> PyResult<TfheCiphertext> {
-        self.call(py, &Call::Complement, &[a])
+    /// All bits turned, the negative, or the absolute value.
+    fn unary(&self, py: Python<'_>, op: &str, a: &TfheCiphertext) -> PyResult<TfheCiphertext> {
+        let call = match op {
+            "invert" => Call::Complement,
+            "negative" => Call::Negated,
+            "absolute" => Call::Abs,
+            _ => return Err(exception("DtypeError", &format!("encrypted integers have no operation {op}"))),
+        };
+        self.call(py, &call, &[a])
     }
 
-    /// The negative.
-    fn negated(&self, py: Python<'_>, a: &TfheCiphertext) -> PyResult<TfheCiphertext> {
-        self.call(py, &Call::Negated, &[a])
+    /// Quotient, rounded down, and remainder.
+    fn divided(&self, py: Python<'_>, a: &TfheCiphertext, b: &TfheCiphertext) -> PyResult<Vec<TfheCiphertext>> {
+        self.calls(py, &Call::Divided, &[a, b])
+    }
+
+    /// The same by clear numbers: one, or one a row.
+    fn divided_clear(&self, py: Python<'_>, a: &TfheCiphertext, by: Vec<i128>) -> PyResult<Vec<TfheCiphertext>> {
+        if by.len() != 1 && by.len() != a.rows() && a.rows() != 1 {
+            return Err(exception("ShapeError", &format!("{} divisors of {} values", by.len(), a.rows())));
+        }
+        self.calls(py, &Call::DividedClear(by), &[a])
     }
 
     /// `choice ? yes : no`.
@@ -453,5 +484,77 @@ impl TfheSession {
         no: &TfheCiphertext,
     ) -> PyResult<TfheCiphertext> {
         self.call(py, &Call::Select, &[choice, yes, no])
+    }
+
+    /// Values by their places, in any order and any number of times.
+    fn gather(&self, py: Python<'_>, a: &TfheCiphertext, places: Vec<usize>) -> PyResult<TfheCiphertext> {
+        let rows = a.rows();
+        if places.is_empty() || places.iter().any(|&place| place >= rows) {
+            return Err(exception(
+                "ShapeError",
+                &format!("places of {rows} values: choose 0 to {}, one at least", rows - 1),
+            ));
+        }
+        self.call(py, &Call::Gather(places), &[a])
+    }
+
+    /// All values of several ciphertexts of one kind.
+    #[expect(clippy::needless_pass_by_value, reason = "Python's list")]
+    fn stack(&self, py: Python<'_>, every: Vec<PyRef<'_, TfheCiphertext>>) -> PyResult<TfheCiphertext> {
+        let every: Vec<&TfheCiphertext> = every.iter().map(|one| &**one).collect();
+        if every.is_empty() || every.iter().any(|one| one.format != every[0].format) {
+            return Err(exception("DtypeError", "values of one dtype go into one array, one at least"));
+        }
+        self.call(py, &Call::Stack, &every)
+    }
+
+    /// Clear values, as ciphertexts without noise that go with `like`.
+    fn known(
+        &self,
+        py: Python<'_>,
+        like: &TfheCiphertext,
+        values: Vec<i128>,
+        bits: u32,
+        signed: bool,
+    ) -> PyResult<TfheCiphertext> {
+        if values.is_empty() {
+            return Err(exception("ShapeError", "an array without values"));
+        }
+        // What everybody may know is nobody's word.
+        let made = self.call(py, &Call::Known(values, format(bits, signed).map_err(of_scheme)?), &[like])?;
+        Ok(TfheCiphertext { claimed: false, ..made })
+    }
+
+    /// The same values in another format; one bit is a boolean.
+    fn cast(&self, py: Python<'_>, a: &TfheCiphertext, bits: u32, signed: bool) -> PyResult<TfheCiphertext> {
+        self.call(py, &Call::Cast(format(bits, signed).map_err(of_scheme)?), &[a])
+    }
+
+    /// The sum of as many parts as there are weights, each times its own.
+    fn sum(&self, py: Python<'_>, a: &TfheCiphertext, weights: Vec<i128>) -> PyResult<TfheCiphertext> {
+        a.divides(weights.len())?;
+        self.call(py, &Call::Sum(weights), &[a])
+    }
+
+    /// How many of so many parts are true, as integers of a format.
+    fn count(
+        &self,
+        py: Python<'_>,
+        a: &TfheCiphertext,
+        parts: usize,
+        bits: u32,
+        signed: bool,
+    ) -> PyResult<TfheCiphertext> {
+        a.divides(parts)?;
+        let Some(format) = format(bits, signed).map_err(of_scheme)? else {
+            return Err(exception("DtypeError", "a count is an integer"));
+        };
+        self.call(py, &Call::Count(parts, format), &[a])
+    }
+
+    /// Whether any, or all, of so many parts are true.
+    fn reduce(&self, py: Python<'_>, op: &str, a: &TfheCiphertext, parts: usize) -> PyResult<TfheCiphertext> {
+        a.divides(parts)?;
+        self.call(py, &if op == "any" { Call::Any(parts) } else { Call::All(parts) }, &[a])
     }
 }

@@ -16,8 +16,29 @@ pub(crate) enum Call<'n> {
     /// All bits turned.
     Complement,
     Negated,
+    Abs,
+    /// Quotient and remainder of two.
+    Divided,
+    /// The same by clear numbers, one or one a row.
+    DividedClear(Vec<i128>),
     /// One of two by a boolean.
     Select,
+    /// Rows by their numbers.
+    Gather(Vec<usize>),
+    /// All rows of several batches.
+    Stack,
+    /// Clear values that go with what there is.
+    Known(Vec<i128>, Option<Format>),
+    /// In another format.
+    Cast(Option<Format>),
+    /// The sum of as many parts of equally many rows, each times its weight.
+    Sum(Vec<i128>),
+    /// How many of so many parts of equally many rows are true.
+    Count(usize, Format),
+    /// Whether any of so many parts is true.
+    Any(usize),
+    /// Whether all of so many parts are true.
+    All(usize),
 }
 
 pub(crate) enum Refused {
@@ -90,7 +111,12 @@ impl Op {
             Self::Bits(Bitwise::Or) | Self::Max => Some(Gate::Or),
             Self::Bits(Bitwise::Xor) | Self::Compared(Comparison::NotEqual) => Some(Gate::Xor),
             Self::Compared(Comparison::Equal) => Some(Gate::Xnor),
-            Self::Compared(_) | Self::Add | Self::Sub | Self::Mul | Self::Shifted(_) => None,
+            // False is below true.
+            Self::Compared(Comparison::Less) => Some(Gate::NotAnd),
+            Self::Compared(Comparison::AtMost) => Some(Gate::NotOr),
+            Self::Compared(Comparison::Greater) => Some(Gate::AndNot),
+            Self::Compared(Comparison::AtLeast) => Some(Gate::OrNot),
+            Self::Add | Self::Sub | Self::Mul | Self::Shifted(_) => None,
         }
     }
 }
@@ -123,7 +149,9 @@ impl<'a, D: Device> Side<'a, D> {
             Op::Mul => x.mul(&y)?,
             Op::Min => x.min(&y)?,
             Op::Max => x.max(&y)?,
-            Op::Shifted(_) => return Err(Refused::Unknown(format!("{name} by encrypted bits"))),
+            Op::Shifted(Shift::Left) => x.shifted_left_by(&y)?,
+            Op::Shifted(Shift::Right) => x.shifted_right_by(&y)?,
+            Op::Shifted(Shift::RotateLeft | Shift::RotateRight) => return Err(Refused::Unknown(name.into())),
         })
     }
 
@@ -152,30 +180,109 @@ fn answered<D: Device>(answer: &Boolean<'_, D>) -> Value<D> {
     (answer.ciphertext().clone(), None)
 }
 
+impl<'a, D: Device> Side<'a, D> {
+    /// Carries out an operation that moves rows, or makes them.
+    fn moved(&self, call: &Call<'_>, of: &[Value<D>]) -> std::result::Result<Value<D>, Refused> {
+        let eval = self.eval();
+        match (call, of[0].1) {
+            (Call::Gather(rows), Some(format)) => held(&self.integers(&of[0], format)?.gather(rows)?),
+            (Call::Gather(rows), None) => Ok((eval.gather(&of[0].0, rows)?, None)),
+            (Call::Stack, Some(format)) => {
+                let every = of.iter().map(|one| self.integers(one, format)).collect::<Result<Vec<_>>>()?;
+                held(&Radix::stacked(&every)?)
+            }
+            (Call::Stack, None) => Ok((eval.stack(&of.iter().map(|(ct, _)| ct).collect::<Vec<_>>())?, None)),
+            (Call::Known(values, Some(format)), _) => {
+                held(&Integers::new(eval)?.with_lanes(self.lanes).known(&of[0].0, *format, values)?)
+            }
+            (Call::Known(values, None), _) => {
+                let bits: Vec<u64> = values.iter().map(|&value| u64::from(value != 0)).collect();
+                Ok((eval.known(&of[0].0, &bits)?, None))
+            }
+            _ => unreachable!("other operations go elsewhere"),
+        }
+    }
+
+    /// One value in another format: booleans are 0 and 1, and integers that are not 0 are true.
+    fn cast(&self, a: &Value<D>, to: Option<Format>) -> std::result::Result<Value<D>, Refused> {
+        match (a.1, to) {
+            (Some(from), Some(to)) => held(&self.integers(a, from)?.converted(to)?),
+            (Some(from), None) => Ok(answered(&self.integers(a, from)?.compare_clear(Comparison::NotEqual, 0)?)),
+            (None, Some(to)) => {
+                held(&Integers::new(self.eval())?.with_lanes(self.lanes).of_boolean(to, &self.boolean(a)?)?)
+            }
+            (None, None) => Ok(a.clone()),
+        }
+    }
+
+    /// Parts of equally many rows.
+    fn parts(&self, a: &Value<D>, count: usize) -> Result<Vec<Value<D>>> {
+        let rows = a.0.batch() / a.1.map_or(1, Format::digits);
+        let part = |i: usize| -> Result<Value<D>> {
+            let own: Vec<usize> = (i * rows / count..(i + 1) * rows / count).collect();
+            match a.1 {
+                Some(format) => Ok((self.integers(a, format)?.gather(&own)?.ciphertext()?, a.1)),
+                None => Ok((self.eval().gather(&a.0, &own)?, None)),
+            }
+        };
+        (0..count).map(part).collect()
+    }
+
+    fn summed(&self, a: &Value<D>, weights: &[i128]) -> std::result::Result<Value<D>, Refused> {
+        let format = a.1.ok_or_else(|| Refused::Operation("sum".into()))?;
+        let parts = self.parts(a, weights.len())?;
+        let parts = parts.iter().map(|part| self.integers(part, format)).collect::<Result<Vec<_>>>()?;
+        held(&Radix::weighted_sum(&parts.iter().zip(weights.iter().copied()).collect::<Vec<_>>())?)
+    }
+
+    fn booleans(&self, a: &Value<D>, count: usize) -> Result<Vec<Boolean<'a, D>>> {
+        self.parts(a, count)?.iter().map(|part| self.boolean(part)).collect()
+    }
+}
+
 /// Carries out an operation on as many values as it takes.
 pub(crate) fn applied<D: Device>(
     side: &Side<'_, D>,
     call: &Call<'_>,
     of: &[Value<D>],
-) -> std::result::Result<Value<D>, Refused> {
-    match (call, of) {
-        (Call::Binary(op), [a, b]) => side.two(op, a, b),
-        (Call::Clear(op, value), [a]) => side.clear(op, a, *value),
-        (Call::Complement, [a]) => match a.1 {
-            Some(format) => held(&side.integers(a, format)?.complement()),
-            None => Ok(answered(&!&side.boolean(a)?)),
-        },
-        (Call::Negated, [a]) => {
-            let format = a.1.ok_or_else(|| Refused::Operation("-".into()))?;
-            held(&side.integers(a, format)?.negated()?)
+) -> std::result::Result<Vec<Value<D>>, Refused> {
+    let integers = |name: &str| {
+        let format = of[0].1.ok_or_else(|| Refused::Operation(name.into()))?;
+        side.integers(&of[0], format).map_err(Refused::Scheme)
+    };
+    let one = match (call, of) {
+        (Call::Binary(op), [a, b]) => side.two(op, a, b)?,
+        (Call::Clear(op, value), [a]) => side.clear(op, a, *value)?,
+        (Call::Complement, [(_, Some(_))]) => held(&integers("~")?.complement())?,
+        (Call::Complement, [a]) => answered(&!&side.boolean(a)?),
+        (Call::Negated, [_]) => held(&integers("-")?.negated()?)?,
+        (Call::Abs, [_]) => held(&integers("abs")?.abs()?)?,
+        (Call::Divided, [_, b]) => {
+            let x = integers("division")?;
+            let (quotient, rest) = x.div_rem(&side.integers(b, b.1.unwrap_or_else(|| x.format()))?)?;
+            return Ok(vec![held(&quotient)?, held(&rest)?]);
+        }
+        (Call::DividedClear(by), [_]) => {
+            let (quotient, rest) = integers("division")?.div_rem_clear(by)?;
+            return Ok(vec![held(&quotient)?, held(&rest)?]);
         }
         (Call::Select, [choice, yes, no]) => {
             let choice = side.boolean(choice)?;
             match (yes.1, no.1) {
-                (Some(a), Some(b)) => held(&Radix::select(&choice, &side.integers(yes, a)?, &side.integers(no, b)?)?),
-                _ => Ok(answered(&choice.mux(&side.boolean(yes)?, &side.boolean(no)?)?)),
+                (Some(a), Some(b)) => held(&Radix::select(&choice, &side.integers(yes, a)?, &side.integers(no, b)?)?)?,
+                _ => answered(&choice.mux(&side.boolean(yes)?, &side.boolean(no)?)?),
             }
         }
+        (Call::Gather(_) | Call::Stack | Call::Known(..), _) => side.moved(call, of)?,
+        (Call::Cast(to), [a]) => side.cast(a, *to)?,
+        (Call::Sum(weights), [a]) => side.summed(a, weights)?,
+        (Call::Count(parts, format), [a]) => {
+            let every = side.booleans(a, *parts)?;
+            held(&Integers::new(side.eval())?.with_lanes(side.lanes).count(*format, &every)?)?
+        }
+        (Call::Any(parts), [a]) => answered(&Boolean::any(&side.booleans(a, *parts)?)?),
+        (Call::All(parts), [a]) => answered(&Boolean::all(&side.booleans(a, *parts)?)?),
         _ => unreachable!("each operation is called with its values"),
-    }
+    };
+    Ok(vec![one])
 }

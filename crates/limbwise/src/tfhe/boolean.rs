@@ -112,6 +112,45 @@ impl<'a, D: Device> Boolean<'a, D> {
         Ok(Self { eval: self.eval, ct })
     }
 
+    /// Whether any of several is true, row by row: as many as a message holds are added for one bootstrapping.
+    ///
+    /// # Errors
+    /// Those of [`Evaluator::bootstrap`], and [`TfheError`] for operands of different keys, parameters or batches.
+    ///
+    /// # Panics
+    /// If there are none.
+    pub fn any(all: &[Self]) -> Result<Self> {
+        let (eval, params) = (all[0].eval, all[0].eval.params());
+        let table = Table::of(params, |m| u64::from(m > 0))?;
+        let mut left: Vec<Ciphertext<D>> = all.iter().map(|one| one.ct.clone()).collect();
+        while left.len() > 1 {
+            let mut sums: Vec<(Ciphertext<D>, Table)> = Vec::new();
+            for one in left {
+                let fits = |sum: &Ciphertext<D>| {
+                    sum.range().1.unsigned_abs() + 1 < params.space()
+                        && sum.norm_squared() + one.norm_squared() <= params.literal().norm.powi(2)
+                };
+                match sums.last_mut() {
+                    Some((sum, _)) if fits(sum) => *sum = eval.add(sum, &one)?,
+                    _ => sums.push((one, table.clone())),
+                }
+            }
+            left = eval.bootstrap_jobs(&sums)?.into_iter().flatten().collect();
+        }
+        Ok(Self { eval, ct: left.swap_remove(0) })
+    }
+
+    /// Whether all of several are true, row by row.
+    ///
+    /// # Errors
+    /// As [`Self::any`].
+    ///
+    /// # Panics
+    /// If there are none.
+    pub fn all(all: &[Self]) -> Result<Self> {
+        Ok(!&Self::any(&all.iter().map(|one| !one).collect::<Vec<_>>())?)
+    }
+
     /// `self ? yes : no`. One batch of bootstrappings computes both halves, of which at most one is 1, so they are
     /// added.
     ///

@@ -126,6 +126,43 @@ impl<'a, D: Device> Evaluator<'a, D> {
         Ciphertext { lwe: self.dev.lwe_split(&a.lwe, from, to), ..a.clone() }
     }
 
+    /// Entries of the batch by their numbers, in any order and any number of times.
+    ///
+    /// # Errors
+    /// Never for entries of one ciphertext.
+    ///
+    /// # Panics
+    /// If there are no numbers, or one is no entry of the batch.
+    pub fn gather(&self, a: &Ciphertext<D>, entries: &[usize]) -> Result<Ciphertext<D>> {
+        // A run of successive entries is one copy.
+        let runs = entries.chunk_by(|one, next| one + 1 == *next);
+        let parts: Vec<_> = runs.map(|run| self.split(a, run[0], run[0] + run.len())).collect();
+        if let [part] = &parts[..] {
+            return Ok(part.clone());
+        }
+        self.stack(&parts.iter().collect::<Vec<_>>())
+    }
+
+    /// Messages that everybody may know, one each, as ciphertexts without noise that go with `like`. They hide nothing.
+    ///
+    /// # Errors
+    /// [`TfheError::Message`] for a message outside the message space.
+    ///
+    /// # Panics
+    /// If there are no messages.
+    pub fn known(&self, like: &Ciphertext<D>, messages: &[u64]) -> Result<Ciphertext<D>> {
+        let most = self.params().space() - 1;
+        if let Some(&got) = messages.iter().find(|&&message| message > most) {
+            return Err(TfheError::Message { got, most }.into());
+        }
+        let zero = self.scale(&self.gather(like, &vec![0; messages.len()])?, 0);
+        let signed: Vec<i64> = messages.iter().map(|message| message.cast_signed()).collect();
+        let words: Vec<u64> = signed.iter().map(|&message| zero.params.encode(message)).collect();
+        let least = signed.iter().copied().min().unwrap_or(0);
+        let range = (least, signed.iter().copied().max().unwrap_or(0));
+        Ok(Ciphertext { lwe: self.dev.lwe_shift(&zero.lwe, &words), range, ..zero })
+    }
+
     /// Applies a table to each message (one for all, or one each) and resets the noise to that of a fresh
     /// bootstrapping.
     ///

@@ -10,4 +10,5 @@ mod mistakes;
 mod noise;
 mod params;
 mod radix;
+mod radix_long;
 mod secrets;

@@ -2,7 +2,7 @@
 
 use crate::common::{Session, cpu, small};
 use limbwise::tfhe::{
-    Ciphertext, Comparison, Evaluator, Format, Integers, Radix, ServerKey, TfheParams, preset,
+    Ciphertext, Comparison, Evaluator, Format, Integers, Radix, ServerKey, TfheLiteral, TfheParams, preset,
     radix::{
         bits::{Bitwise, Shift},
         carry,
@@ -14,7 +14,7 @@ use limbwise_device::Null;
 use limbwise_graph::{Op, Recorder};
 
 /// Edges and bits that follow no pattern.
-fn values(format: Format, rows: usize, seed: u64) -> Vec<i128> {
+pub(crate) fn values(format: Format, rows: usize, seed: u64) -> Vec<i128> {
     let (least, most) = format.range();
     let edges = [least, most, 0, 1, most - 1, most / 2];
     let mut state = seed;
@@ -25,17 +25,17 @@ fn values(format: Format, rows: usize, seed: u64) -> Vec<i128> {
     edges.into_iter().map(|v| format.wrapped(v)).chain(random).take(rows).collect()
 }
 
-fn encrypted<'a>(s: &'a Session, format: Format, values: &[i128]) -> Radix<'a, Cpu> {
+pub(crate) fn encrypted<'a>(s: &'a Session, format: Format, values: &[i128]) -> Radix<'a, Cpu> {
     let ct = s.encrypt(&format.messages(values).unwrap());
     Integers::new(s.eval()).unwrap().value(format, &ct).unwrap()
 }
 
-fn read(s: &Session, x: &Radix<'_, Cpu>) -> Vec<i128> {
+pub(crate) fn read(s: &Session, x: &Radix<'_, Cpu>) -> Vec<i128> {
     x.format().values(&s.decrypt(&x.ciphertext().unwrap())).unwrap()
 }
 
 /// Pairs of values of which some are equal, and what a function makes of them.
-fn twin(format: Format, pairs: [&[i128]; 2], f: impl Fn(i128, i128) -> i128) -> Vec<i128> {
+pub(crate) fn twin(format: Format, pairs: [&[i128]; 2], f: impl Fn(i128, i128) -> i128) -> Vec<i128> {
     pairs[0].iter().zip(pairs[1]).map(|(&a, &b)| format.wrapped(f(a, b))).collect()
 }
 
@@ -162,16 +162,16 @@ fn bits_and_shifts() {
     }
 }
 
-type Recorded<'a> = Radix<'a, Recorder<Null>>;
+pub(crate) type Recorded<'a> = Radix<'a, Recorder<Null>>;
 
-/// Bootstrappings a row and layers of a program on recorded integers of a preset, where noise is checked as in a run.
-fn counted(
-    preset_name: &str,
+/// Bootstrappings a row and layers of a program on recorded integers of a set, where noise is checked as in a run.
+pub(crate) fn counted(
+    literal: &TfheLiteral,
     lanes: usize,
     format: Format,
     f: impl Fn(&Recorded<'_>, &Recorded<'_>) -> limbwise::Result<()>,
 ) -> (usize, usize) {
-    let params = TfheParams::new(&preset(preset_name).unwrap()).unwrap();
+    let params = TfheParams::new(literal).unwrap();
     let recorder = Recorder::new(Null::default());
     let key = ServerKey::declared(&recorder, &params);
     let integers = Integers::new(Evaluator::new(&recorder, &key)).unwrap().with_lanes(lanes);
@@ -190,7 +190,7 @@ fn counts_are_exact() {
         let (unsigned, signed) = (Format::unsigned(bits).unwrap(), Format::signed(bits).unwrap());
         let n = unsigned.digits();
         let of = |lanes, format, f: fn(&Recorded<'_>, &Recorded<'_>) -> limbwise::Result<()>| {
-            counted("2-2-p128", lanes, format, f)
+            counted(&preset("2-2-p128").unwrap(), lanes, format, f)
         };
         for lanes in [1, 2, 8, 1000] {
             let cost = carry::cost(n, 1, lanes);
@@ -219,8 +219,9 @@ fn counts_are_exact() {
         "comparisons with a constant"
     );
     assert_eq!([8, 16, 32, 64].map(|bits| ciphertext_cost(bits / 2).1), [3, 3, 4, 5], "layers of comparisons");
-    let products =
-        [8, 16, 32, 64].map(|bits| counted("2-2-p128", 1, Format::unsigned(bits).unwrap(), |a, b| a.mul(b).map(drop)));
+    let products = [8, 16, 32, 64].map(|bits| {
+        counted(&preset("2-2-p128").unwrap(), 1, Format::unsigned(bits).unwrap(), |a, b| a.mul(b).map(drop))
+    });
     assert_eq!(products, [(26, 7), (105, 13), (412, 21), (1634, 38)]);
 }
 
@@ -229,7 +230,7 @@ fn counts_are_exact() {
 fn every_set_with_four_bits_holds_the_noise() {
     for name in ["2-2-p64", "2-2-p128", "strix-III-32", "fhex-II-32"] {
         let format = Format::signed(8).unwrap();
-        counted(name, 100, format, |a, b| {
+        counted(&preset(name).unwrap(), 100, format, |a, b| {
             let (low, high) = (a.min(b)?, a.max(b)?);
             low.add(&high)?.mul(&low)?;
             low.sub(&high)?.compare(Comparison::Less, &low)?;

@@ -17,12 +17,12 @@ use limbwise_device::Device;
 /// Largest column sum that the carry propagation takes.
 const SETTLED: i64 = 6;
 /// Largest squared norm of such a sum: the propagation bootstraps twice the sum plus a state and a carry.
-const SETTLED_NORM: f64 = 5.0;
+pub(crate) const SETTLED_NORM: f64 = 5.0;
 /// Largest squared norm of a partial sum in a column.
 const COLUMN_NORM: f64 = 24.0;
 
 /// The summands at each digit.
-type Columns<D> = Vec<Vec<Ciphertext<D>>>;
+pub(crate) type Columns<D> = Vec<Vec<Ciphertext<D>>>;
 
 /// The columns that receive the outputs of each job.
 type Places = Vec<Vec<usize>>;
@@ -92,7 +92,7 @@ impl<D: Device> Integers<'_, D> {
     }
 
     /// The number whose column sums these are.
-    fn settle(&self, mut columns: Columns<D>, zero: &Ciphertext<D>) -> Result<Vec<Ciphertext<D>>> {
+    pub(crate) fn settle(&self, mut columns: Columns<D>, zero: &Ciphertext<D>) -> Result<Vec<Ciphertext<D>>> {
         while columns.iter().any(|items| range(items) > SETTLED || norm(items) > SETTLED_NORM) {
             columns = self.reduce(columns)?;
         }
@@ -138,16 +138,7 @@ impl<D: Device> Radix<'_, D> {
     /// # Panics
     /// Never.
     pub fn mul_clear(&self, value: i128) -> Result<Self> {
-        let (own, n) = (self.own, self.digits.len());
-        let factors = self.format.digits_of(value)?;
-        let mut columns: Columns<D> = vec![Vec::new(); n];
-        for (i, &factor) in factors.iter().enumerate().filter(|(_, factor)| **factor > 0) {
-            let factor = i32::try_from(factor).expect("a digit");
-            for (j, digit) in self.digits[..n - i].iter().enumerate() {
-                columns[i + j].push(own.eval.scale(digit, factor));
-            }
-        }
-        let zero = own.eval.scale(&self.digits[0], 0);
-        Ok(own.with_digits(self.format, own.settle(columns, &zero)?))
+        self.format.digits_of(value)?;
+        Self::weighted_sum(&[(self, value)])
     }
 }

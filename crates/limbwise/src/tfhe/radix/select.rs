@@ -3,7 +3,7 @@
 use super::{
     compare::Comparison,
     format::BASE,
-    value::{Jobs, Radix},
+    value::{Integers, Radix},
 };
 use crate::{
     error::Result,
@@ -13,6 +13,28 @@ use limbwise_device::Device;
 
 /// Weight of a choice bit beside a difference of digits, which is 0 to 6 after 3 is added.
 pub(crate) const CHOICE: u64 = 8;
+
+impl<D: Device> Integers<'_, D> {
+    /// Digits of `yes` where the choice is 8, of `no` where it is 0: `no + (choice ? yes − no : 0)`. Their squared norms
+    /// are those of `no`, plus 1.
+    pub(crate) fn chosen(
+        &self,
+        choice: &Ciphertext<D>,
+        yes: &[Ciphertext<D>],
+        no: &[Ciphertext<D>],
+    ) -> Result<Vec<Ciphertext<D>>> {
+        let difference = Table::integers(self.params(), |m| match m.checked_sub(CHOICE) {
+            Some(m) => m.cast_signed() - 3,
+            None => 0,
+        })?;
+        let job = |(yes, no): (&Ciphertext<D>, &Ciphertext<D>)| {
+            let sum = self.eval.add(&self.eval.sub(yes, no)?, choice)?;
+            Ok((self.eval.add_clear(&sum, 3), difference.clone()))
+        };
+        let parts = self.layer(&yes.iter().zip(no).map(job).collect::<Result<_>>()?)?;
+        no.iter().zip(&parts).map(|(no, part)| self.eval.add(no, part)?.at_most(BASE - 1)).collect()
+    }
+}
 
 impl<'a, D: Device> Radix<'a, D> {
     /// `choice ? yes : no`, row by row.
@@ -26,21 +48,10 @@ impl<'a, D: Device> Radix<'a, D> {
         yes.select_weighted(&yes.own.eval.bootstrap(choice.ciphertext(), &[table])?, no)
     }
 
-    /// `self` where the choice is 8, `no` where it is 0: `no + (choice ? self − no : 0)`.
+    /// `self` where the choice is 8, `no` where it is 0.
     pub(crate) fn select_weighted(&self, choice: &Ciphertext<D>, no: &Self) -> Result<Self> {
-        let (own, no) = (self.own, no.clean(1.0)?);
-        let difference = Table::integers(own.params(), |m| match m.checked_sub(CHOICE) {
-            Some(m) => m.cast_signed() - 3,
-            None => 0,
-        })?;
-        let job = |(yes, no): (&Ciphertext<D>, &Ciphertext<D>)| {
-            let sum = own.eval.add(&own.eval.sub(yes, no)?, choice)?;
-            Ok((own.eval.add_clear(&sum, 3), difference.clone()))
-        };
-        let jobs: Jobs<D> = self.digits.iter().zip(&no.digits).map(job).collect::<Result<_>>()?;
-        let parts = own.layer(&jobs)?;
-        let sum = |(no, part)| own.eval.add(no, part)?.at_most(BASE - 1);
-        Ok(own.with_digits(self.format, no.digits.iter().zip(&parts).map(sum).collect::<Result<_>>()?))
+        let digits = self.own.chosen(choice, &self.digits, &no.clean(1.0)?.digits)?;
+        Ok(self.own.with_digits(self.format, digits))
     }
 
     /// The smaller operand, row by row.

@@ -3,7 +3,7 @@
 use super::format::{BASE, Format};
 use crate::{
     error::Result,
-    tfhe::{Ciphertext, Evaluator, Table, TfheError, TfheParams},
+    tfhe::{Boolean, Ciphertext, Evaluator, Table, TfheError, TfheParams},
 };
 use limbwise_device::Device;
 
@@ -56,6 +56,16 @@ impl<'a, D: Device> Integers<'a, D> {
         self.eval.params()
     }
 
+    /// Booleans as the integers 0 and 1. No bootstrapping.
+    ///
+    /// # Errors
+    /// As [`Self::value`].
+    pub fn of_boolean(&self, format: Format, boolean: &Boolean<'a, D>) -> Result<Radix<'a, D>> {
+        let mut digits = vec![boolean.ciphertext().clone()];
+        digits.resize(format.digits(), self.eval.scale(boolean.ciphertext(), 0).at_most(0)?);
+        self.with_digits(format, digits).clean(NORM)
+    }
+
     /// Wraps encrypted digits in the order of [`Format::messages`].
     ///
     /// # Errors
@@ -71,6 +81,19 @@ impl<'a, D: Device> Integers<'a, D> {
         let rows = got / digits;
         let digit = |i: usize| self.eval.split(ct, i * rows, (i + 1) * rows).at_most(BASE - 1);
         self.with_digits(format, (0..digits).map(digit).collect::<Result<_>>()?).clean(NORM)
+    }
+
+    /// Clear integers, one a row, as ciphertexts without noise that go with `like`. They hide nothing.
+    ///
+    /// # Errors
+    /// [`TfheError::Value`] for a value outside the format.
+    ///
+    /// # Panics
+    /// If there are no values.
+    pub fn known(&self, like: &Ciphertext<D>, format: Format, values: &[i128]) -> Result<Radix<'a, D>> {
+        let messages = format.messages(values)?;
+        let digits = messages.chunks(values.len()).map(|digits| self.eval.known(like, digits));
+        Ok(self.with_digits(format, digits.collect::<Result<_>>()?))
     }
 
     pub(crate) fn with_digits(&self, format: Format, digits: Vec<Ciphertext<D>>) -> Radix<'a, D> {
@@ -125,6 +148,32 @@ impl<'a, D: Device> Radix<'a, D> {
     /// Never for integers made by this module.
     pub fn ciphertext(&self) -> Result<Ciphertext<D>> {
         self.own.eval.stack(&self.digits.iter().collect::<Vec<_>>())
+    }
+
+    /// Rows by their numbers, in any order and any number of times.
+    ///
+    /// # Errors
+    /// Never for integers made by this module.
+    ///
+    /// # Panics
+    /// If there are no numbers, or one is no row.
+    pub fn gather(&self, rows: &[usize]) -> Result<Self> {
+        let digits = self.digits.iter().map(|digit| self.own.eval.gather(digit, rows));
+        Ok(self.own.with_digits(self.format, digits.collect::<Result<_>>()?))
+    }
+
+    /// All rows of several batches of one format, one batch after the other.
+    ///
+    /// # Errors
+    /// [`TfheError`] for operands of different formats, keys or parameters.
+    ///
+    /// # Panics
+    /// If there are none.
+    pub fn stacked(all: &[Self]) -> Result<Self> {
+        let first = &all[0];
+        all.iter().try_for_each(|one| first.goes_with("stacked", one))?;
+        let digit = |i: usize| first.own.eval.stack(&all.iter().map(|one| &one.digits[i]).collect::<Vec<_>>());
+        Ok(first.own.with_digits(first.format, (0..first.digits.len()).map(digit).collect::<Result<_>>()?))
     }
 
     /// The same digits in another format: extended by zeros (or the sign, if signed), or truncated.
