@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self, TypeVar
 
 from limbwise import _files
 from limbwise._options import warn_insecure
-from limbwise.errors import ShapeError, TraceError
+from limbwise.errors import ParamsError, ShapeError, TraceError
 
 One = TypeVar("One")
 
@@ -99,3 +99,16 @@ def only(every: list[One]) -> One:
     if len(every) != 1:
         raise ShapeError(f"a recording with {len(every)} results: give one of recording.expected() for each")
     return every[0]
+
+
+def set_of(preset: str | os.PathLike[str]) -> tuple[str, str | None]:
+    """Return the name of a preset, or that of a TOML file and its text."""
+    if not isinstance(preset, (str, os.PathLike)):
+        raise ParamsError(f"parameters of type {type(preset).__name__}: give a preset's name or a TOML file")
+    name = os.fspath(preset)
+    if not name.endswith(".toml"):
+        return name, None
+    try:
+        return name, Path(name).read_text()
+    except OSError as error:
+        raise ParamsError(f"{name}: cannot read: {error} (give a TOML file with parameters)") from None

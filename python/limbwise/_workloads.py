@@ -15,8 +15,9 @@ import numpy.typing as npt
 
 from limbwise import _files, _limbwise, _tables
 from limbwise._options import change_of, parse_size, warn_insecure, whole
+from limbwise._recorded import Recorded
 from limbwise.errors import ParamsError
-from limbwise.program import Plan, Recorded, Timing
+from limbwise.program import Plan, Timing
 
 PathLike = str | os.PathLike[str]
 

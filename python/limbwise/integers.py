@@ -15,9 +15,10 @@ import numpy as np
 import numpy.typing as npt
 
 from limbwise import _files
-from limbwise._exact import Side, bytes_of, only, results_of
+from limbwise._exact import Side, bytes_of, only, results_of, set_of
 from limbwise._limbwise import IntegerCiphertext, IntegerExpected, IntegerSession
-from limbwise.errors import ContextError, DtypeError, ParamsError, ShapeError
+from limbwise._recorded import ExactRecording
+from limbwise.errors import ContextError, DtypeError, ShapeError
 
 
 def bgv(preset: str | os.PathLike[str] = "bgv-n13", *, threads: int | None = None) -> IntegerContext:
@@ -42,11 +43,19 @@ def bgv(preset: str | os.PathLike[str] = "bgv-n13", *, threads: int | None = Non
     >>> words.decrypt(x * x)
     array([1, 9], dtype=uint64)
     """
-    if not isinstance(preset, (str, os.PathLike)):
-        raise ParamsError(f"parameters of type {type(preset).__name__}: give a preset's name or a TOML file")
-    name = os.fspath(preset)
-    text = Path(name).read_text() if name.endswith(".toml") else None
-    return IntegerContext._warned(IntegerSession(name, text, threads))
+    return IntegerContext._warned(IntegerSession(*set_of(preset), threads))
+
+
+def parameters(preset: str | os.PathLike[str] = "bgv-n13") -> IntegerContext:
+    """Return parameters without keys, for :func:`limbwise.record`, :func:`limbwise.plan` and :func:`limbwise.time`.
+
+    Args:
+        preset: as for :func:`bgv`.
+
+    Raises:
+        ParamsError: there is no such preset, or the file's parameters are refused.
+    """
+    return IntegerContext(IntegerSession.declared(*set_of(preset)))
 
 
 def server(data: bytes | str | os.PathLike[str], *, threads: int | None = None) -> IntegerContext:
@@ -89,10 +98,11 @@ class Expected:
     beyond: bool = False
 
 
-class Recording:
+class Recording(ExactRecording):
     """A recorded program on integers, without values; made by :func:`limbwise.record`."""
 
     def __init__(self, context: IntegerContext, results: list[EncryptedIntegers]) -> None:
+        super().__init__(context._session.finish([one._inner for one in results]))
         self._context = context
         self._results = results
 

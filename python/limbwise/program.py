@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +15,7 @@ import numpy.typing as npt
 from limbwise import _limbwise, _reports, _tables, integers, tfhe
 from limbwise._limbwise import Params, Session
 from limbwise._options import change_of, choose, parse_size, warn_insecure
+from limbwise._recorded import ExactRecording, Recorded
 from limbwise.array import EncryptedArray
 from limbwise.context import Context
 from limbwise.errors import EncodeError, LevelError, ParamsError, ShapeError, TraceError, need
@@ -157,36 +157,6 @@ def _choose(
     return choose(depth=deep.levels - traced.least_level, slots=wanted, precision=precision)
 
 
-class Recorded(ABC):
-    """A recorded program of any origin; input to :func:`time`."""
-
-    @property
-    @abstractmethod
-    def facts(self) -> dict[str, Any]:
-        """Nodes, operation counts, traffic by role, keys with their levels."""
-
-    @abstractmethod
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the graph, one JSON object per line (docs/graph-format.md).
-
-        Args:
-            path: the file; one that exists is replaced.
-        """
-
-    @abstractmethod
-    def time(self, machine: str, changes: list[tuple[str, str]], events: int) -> Timing:
-        """Schedule the recording on a machine.
-
-        Args:
-            machine: a built-in model (:func:`limbwise.machines`), "cpu" for this host as measured, or a TOML file.
-            changes: numbers of the machine to change, each as path and value.
-            events: number of tasks of the schedule kept for plots.
-
-        Raises:
-            MachineError: no such machine, no such number, or a machine without units for the program.
-        """
-
-
 class Recording(Recorded):
     """A recorded program: exact counts, keys and traffic; input to :func:`time`."""
 
@@ -305,8 +275,8 @@ def record(  # noqa: D417 - named together
         program: a function of as many encrypted arrays as there are inputs; it may use everything but ``decrypt``. Or a
             workload's name, with its options in the place of all that follows (:func:`workload`).
         inputs: an array, or a list of them, or :func:`like` where there is no data yet.
-        context: record for its parameters; with :class:`limbwise.tfhe.Keys` or an
-            :class:`IntegerContext` the recording says what to expect of results, and nothing else.
+        context: record for its parameters: of a :class:`Context`, of :class:`limbwise.tfhe.Keys` or of an
+            :class:`IntegerContext`. :func:`limbwise.tfhe.parameters` and :func:`limbwise.integers.parameters` have no keys.
         preset, depth, slots, precision, complex: else as for :func:`limbwise.ckks`; without any, the smallest secure
             parameters with the levels that the program takes.
     """
@@ -341,21 +311,22 @@ def _recorded(
 
 
 def plan(
-    program: Callable[..., Any] | Recording | Workload | str,
+    program: Callable[..., Any] | Recorded | Workload | str,
     inputs: Any = None,
     *,
     memory: str | int | None = None,
-    context: Context | None = None,
+    context: Context | Keys | IntegerContext | None = None,
     **choices: Any,
 ) -> Plan:
     """Plan a program before any key exists: security, levels, keys, bytes, precision, seconds on this host.
 
     Args:
-        program: a function of encrypted arrays and its inputs, or a :class:`Recording`. Or a workload's name, with its
+        program: a function of encrypted arrays and its inputs, or a recording. Or a workload's name, with its
             options (:func:`workload`).
         inputs: see :func:`record`.
         memory: a budget for the whole process, such as ``"3GB"``: the fastest way that stays within it is planned.
-        context: plan for its parameters.
+        context: plan for its parameters; for exact values :func:`limbwise.tfhe.parameters` or
+            :func:`limbwise.integers.parameters` has them without keys.
         choices: see :func:`record`; the options of a workload.
 
     Raises:
@@ -368,7 +339,17 @@ def plan(
         program = _named(program, inputs, context, {"memory": memory, **choices})
     if isinstance(program, Workload):
         return program.plan()
-    recording = program if isinstance(program, Recording) else record(program, inputs, context=context, **choices)
+    recording: Recorded
+    if isinstance(program, Recorded):
+        recording = program
+    elif isinstance(context, (Keys, IntegerContext)):
+        recording = context._recorded(program, inputs)
+    else:
+        recording = record(program, inputs, context=context, **choices)
+    if isinstance(recording, ExactRecording):
+        return Plan(recording, json.loads(recording._native.plan(None if memory is None else parse_size(memory))))
+    if not isinstance(recording, Recording):
+        raise TraceError("the recording of a workload is planned by its name: lw.plan(name, …)")
     text, keys, boot = recording._native.plan(None if memory is None else parse_size(memory))
     facts = json.loads(text)
     facts["approximations"] = recording.approximations
@@ -396,6 +377,8 @@ class Plan:
     def context(self, **options: Any) -> Context:
         """Return a context that runs the planned configuration."""
         if not isinstance(self.recording, Recording) or self._way is None:
+            if isinstance(self.recording, ExactRecording):
+                raise TraceError("this is the plan of exact values: make keys, lw.tfhe.keys(preset) or lw.bgv(preset)")
             raise TraceError("this is the plan of a workload, which has data of its own: run it, lw.run(name, …)")
         traced, (keys, boot) = self.recording._traced, self._way
         session = Session.open(
@@ -433,7 +416,7 @@ def time(
     inputs: Any = None,
     *,
     events: int = 20_000,
-    context: Context | None = None,
+    context: Context | Keys | IntegerContext | None = None,
     **numbers: Any,
 ) -> Timing:
     """Schedule a program on a model of a machine.
@@ -461,7 +444,12 @@ def time(
         return program.time(machine, events=events, **numbers)
     if isinstance(program, Plan):
         program = program.recording
-    recording = program if isinstance(program, Recorded) else record(program, inputs, context=context)
+    if isinstance(program, Recorded):
+        recording = program
+    elif isinstance(context, (Keys, IntegerContext)):
+        recording = context._recorded(program, inputs)
+    else:
+        recording = record(program, inputs, context=context)
     return recording.time(machine, [change_of(name, value) for name, value in numbers.items()], events)
 
 

@@ -29,13 +29,14 @@ import numpy as np
 import numpy.typing as npt
 
 from limbwise import _files
-from limbwise._exact import Side, bytes_of, only, results_of
+from limbwise._exact import Side, bytes_of, only, results_of, set_of
 from limbwise._exact_array import DTYPES, EncryptedIntegers, bits_of
 from limbwise._exact_numpy import where
 from limbwise._limbwise import TfheExpected, TfheSession
-from limbwise.errors import ContextError, DtypeError, ParamsError, ShapeError
+from limbwise._recorded import ExactRecording
+from limbwise.errors import ContextError, DtypeError, ShapeError
 
-__all__ = ["EncryptedIntegers", "Expected", "Keys", "Recording", "keys", "load", "server", "where"]
+__all__ = ["EncryptedIntegers", "Expected", "Keys", "Recording", "keys", "load", "parameters", "server", "where"]
 
 
 def keys(preset: str | os.PathLike[str] = "2-2-p128", *, threads: int | None = None) -> Keys:
@@ -50,14 +51,20 @@ def keys(preset: str | os.PathLike[str] = "2-2-p128", *, threads: int | None = N
     Raises:
         ParamsError: there is no such preset, or the file's parameters are refused.
     """
-    path = Path(preset)
-    if path.suffix != ".toml":
-        return Keys._warned(TfheSession(str(preset), threads=threads))
-    try:
-        text = path.read_text()
-    except OSError as error:
-        raise ParamsError(f"{path}: cannot read: {error} (give a TOML file with parameters)") from None
-    return Keys._warned(TfheSession(str(path), text, threads=threads))
+    return Keys._warned(TfheSession(*set_of(preset), threads=threads))
+
+
+def parameters(preset: str | os.PathLike[str] = "2-2-p128", *, threads: int | None = None) -> Keys:
+    """Return parameters without keys, for :func:`limbwise.record`, :func:`limbwise.plan` and :func:`limbwise.time`.
+
+    Args:
+        preset: as for :func:`keys`.
+        threads: threads that will compute; carries are propagated by their number.
+
+    Raises:
+        ParamsError: there is no such preset, or the file's parameters are refused.
+    """
+    return Keys(TfheSession.declared(*set_of(preset), threads=threads))
 
 
 def server(data: bytes | str | os.PathLike[str], *, threads: int | None = None) -> Keys:
@@ -100,10 +107,11 @@ class Expected:
     dtype: np.dtype[Any]
 
 
-class Recording:
+class Recording(ExactRecording):
     """A recorded program on exact values, without values; made by :func:`limbwise.record`."""
 
     def __init__(self, keys: Keys, results: list[EncryptedIntegers]) -> None:
+        super().__init__(keys._session.finish([one._ciphertext for one in results]))
         self._keys = keys
         self._results = results
 

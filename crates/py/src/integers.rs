@@ -3,6 +3,7 @@
 
 use crate::{
     error::{exception, of_scheme},
+    exact::{BgvInput, BgvProgram, Draft, ExactRecorded, out_of_order},
     integers_call::{Call, Numbers, applied},
     integers_held::{Held, IntegerCiphertext, IntegerExpected},
     params::{literal, toml_of},
@@ -21,7 +22,7 @@ use limbwise_cpu::Cpu;
 use limbwise_device::{Domain, Null};
 use limbwise_math::sampling::Seed;
 use pyo3::{
-    prelude::{Bound, PyErr, PyResult, Python, pyclass, pymethods},
+    prelude::{Bound, PyErr, PyRef, PyResult, Python, pyclass, pymethods},
     types::PyBytes,
 };
 use std::sync::{Arc, Mutex, PoisonError};
@@ -33,8 +34,8 @@ enum On {
     Made(Arc<Cpu>, MadeKeys<Cpu>),
     /// Keys that a client has given; the client's own side has none.
     Given(Arc<Cpu>, KeySet<Cpu>),
-    /// Nothing: it follows levels and noise, and which keys are asked for.
-    Trace(Null, Mutex<Requirements>),
+    /// Nothing: it follows levels and noise, which keys are asked for, and writes down what is done.
+    Trace(Null, Mutex<Requirements>, Draft<BgvInput, Call>),
 }
 
 /// One side, or both.
@@ -148,9 +149,13 @@ impl IntegerSession {
                 self.lazy((dev, made), &levels, |lazy| Ok(self.live(dev, lazy, call, of))).map_err(of_scheme)?
             }
             On::Given(dev, keys) => self.live(dev, keys, call, of),
-            On::Trace(null, asked) => self.traced(null, asked, call, of),
+            On::Trace(null, asked, _) => self.traced(null, asked, call, of),
         })?;
-        Ok(IntegerCiphertext { held, keys: self.keys, claimed: of.iter().any(|c| c.claimed) })
+        let number = match &self.on {
+            On::Made(..) | On::Given(..) => 0,
+            On::Trace(_, _, draft) => draft.step(call.clone(), of.iter().map(|c| c.number).collect(), 1),
+        };
+        Ok(IntegerCiphertext { held, keys: self.keys, claimed: of.iter().any(|c| c.claimed), number })
     }
 
     /// Messages under the secret key: a batch of residues a modulus.
@@ -167,7 +172,7 @@ impl IntegerSession {
         };
         let made = py.detach(|| residues.iter().enumerate().map(one).collect::<Result<Vec<_>>>());
         let held = Held::Live(Numbers { residues: made.map_err(of_scheme)?, magnitude });
-        Ok(IntegerCiphertext { held, keys: self.keys, claimed: false })
+        Ok(IntegerCiphertext { held, keys: self.keys, claimed: false, number: 0 })
     }
 
     /// The slots of every message modulo every modulus.
@@ -270,7 +275,33 @@ impl IntegerSession {
 
     /// A session that follows what is asked of it without values.
     fn trace(&self) -> Self {
-        self.sibling(On::Trace(Null::default(), Mutex::default()), None)
+        self.sibling(On::Trace(Null::default(), Mutex::default(), Draft::default()), None)
+    }
+
+    /// A session without keys, for recordings before there are any.
+    #[staticmethod]
+    #[pyo3(signature = (name, toml=None))]
+    fn declared(name: &str, toml: Option<&str>) -> PyResult<Self> {
+        let params = params_of(name, toml)?;
+        let (encoder, on) = (Encoder::new(&params), On::Trace(Null::default(), Mutex::default(), Draft::default()));
+        Ok(Self { on, name: name.into(), params, encoder, secret: None, keys: Fingerprint::NONE })
+    }
+
+    /// The program of a recording with these results.
+    #[expect(clippy::needless_pass_by_value, reason = "Python's list")]
+    fn finish(&self, results: Vec<PyRef<'_, IntegerCiphertext>>) -> PyResult<ExactRecorded> {
+        let On::Trace(_, _, draft) = &self.on else { return Err(out_of_order("only a recording is finished")) };
+        let residues = |one: &PyRef<'_, IntegerCiphertext>| match &one.held {
+            Held::Trace(numbers) => Ok(numbers.residues.len()),
+            Held::Live(_) => Err(out_of_order("encrypted integers among those of a recording")),
+        };
+        let program = BgvProgram {
+            params: self.params.clone(),
+            tape: draft.finished(),
+            results: results.iter().map(|one| one.number).collect(),
+            ciphertexts: results.iter().map(residues).sum::<PyResult<usize>>()?,
+        };
+        Ok(ExactRecorded::of_bgv(program, &self.name))
     }
 
     #[getter]
@@ -345,14 +376,14 @@ impl IntegerSession {
         let names = match &self.on {
             On::Made(_, made) => made.names(),
             On::Given(_, given) => given.names(),
-            On::Trace(_, asked) => asked.lock().unwrap_or_else(PoisonError::into_inner).clone(),
+            On::Trace(_, asked, _) => asked.lock().unwrap_or_else(PoisonError::into_inner).clone(),
         };
         names.into_iter().map(key).collect()
     }
 
     /// Makes the keys that a trace asked for.
     fn make_keys(&self, py: Python<'_>, traced: &Self) -> PyResult<()> {
-        let (On::Made(dev, made), On::Trace(_, asked)) = (&self.on, &traced.on) else {
+        let (On::Made(dev, made), On::Trace(_, asked, _)) = (&self.on, &traced.on) else {
             return Err(exception("KeyMissing", "prepare: only the context that owns both sides makes keys"));
         };
         let asked = asked.lock().unwrap_or_else(PoisonError::into_inner).clone();
@@ -396,7 +427,7 @@ impl IntegerSession {
 
     /// So many messages that nobody has, for a trace.
     fn declare(&self, batch: usize, words: bool) -> PyResult<IntegerCiphertext> {
-        let On::Trace(null, _) = &self.on else {
+        let On::Trace(null, _, draft) = &self.on else {
             return Err(exception("TraceError", "integers without words are for recordings"));
         };
         let shape = CiphertextShape { batch, level: self.params.top_level(), domain: Domain::Eval };
@@ -404,7 +435,9 @@ impl IntegerSession {
         let count = if words { self.params.moduli().len() } else { 1 };
         let magnitude = words.then_some(Magnitude::WORD);
         let numbers = Numbers { residues: (0..count).map(declared).collect(), magnitude };
-        Ok(IntegerCiphertext { held: Held::Trace(numbers), keys: self.keys, claimed: false })
+        let late = || out_of_order("an input after an operation: declare all inputs first");
+        let number = draft.input((batch, words)).ok_or_else(late)?;
+        Ok(IntegerCiphertext { held: Held::Trace(numbers), keys: self.keys, claimed: false, number })
     }
 
     /// What is expected of a result of a trace.
@@ -453,7 +486,7 @@ impl IntegerSession {
             Residues::new(&self.params).fits("from_bytes", magnitude).map_err(of_scheme)?;
         }
         let held = Held::Live(Numbers { residues, magnitude });
-        Ok(IntegerCiphertext { held, keys: self.keys, claimed: !trusted })
+        Ok(IntegerCiphertext { held, keys: self.keys, claimed: !trusted, number: 0 })
     }
 
     /// The same numbers with what is expected of them in the place of what they say, if both agree.
@@ -467,7 +500,7 @@ impl IntegerSession {
         let residues = held.residues.iter().zip(wanted).map(admitted).collect::<std::result::Result<Vec<_>, _>>();
         let residues = residues.map_err(|e| of_scheme(e.into()))?;
         let held = Held::Live(Numbers { residues, magnitude: *magnitude });
-        Ok(IntegerCiphertext { held, keys: self.keys, claimed: false })
+        Ok(IntegerCiphertext { held, keys: self.keys, claimed: false, number: 0 })
     }
 
     fn decrypt(&self, py: Python<'_>, a: &IntegerCiphertext) -> PyResult<Vec<Vec<i64>>> {

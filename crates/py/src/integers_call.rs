@@ -6,6 +6,7 @@ use limbwise::{
 };
 use limbwise_device::Device;
 
+#[derive(Clone)]
 pub(crate) enum Call {
     Add,
     Sub,
@@ -30,7 +31,7 @@ pub(crate) enum Call {
 }
 
 impl Call {
-    fn name(&self) -> &'static str {
+    pub(crate) fn name(&self) -> &'static str {
         match self {
             Self::Add | Self::AddValues(_) | Self::AddWords(_) => "add",
             Self::Sub => "sub",

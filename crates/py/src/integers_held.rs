@@ -33,6 +33,8 @@ pub(crate) struct IntegerCiphertext {
     pub(crate) keys: Fingerprint,
     /// Whether what it says of itself is somebody else's word: it was read from bytes, or computed from such a one.
     pub(crate) claimed: bool,
+    /// Its number in a recording.
+    pub(crate) number: usize,
 }
 
 #[pymethods]

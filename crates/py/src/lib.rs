@@ -5,13 +5,15 @@
 //!
 //! Every evaluation runs without the interpreter's lock, so threads compute at a time; signals are looked at between
 //! operations. Read in this order: `error`, `report`, `apart`, `params`, `buffer`, `ciphertext`, `live`, `trace`, `ways`, `share`, `session`,
-//! `calls`, `timing`, `program`, `workload`, `sides`, `functions`, `planned`, `learn`, `secret`, `integers_call`, `integers`, `tfhe_call`, `tfhe`.
+//! `calls`, `timing`, `program`, `workload`, `sides`, `functions`, `planned`, `learn`, `secret`, `integers_call`, `integers`, `tfhe_call`, `tfhe`,
+//! `exact`.
 
 mod apart;
 mod buffer;
 mod calls;
 mod ciphertext;
 mod error;
+mod exact;
 mod functions;
 mod integers;
 mod integers_call;
@@ -28,6 +30,7 @@ mod share;
 mod sides;
 mod tfhe;
 mod tfhe_call;
+mod tfhe_held;
 mod timing;
 mod trace;
 mod ways;
@@ -64,8 +67,9 @@ fn _limbwise(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<program::Recorded>()?;
     module.add_class::<program::Expected>()?;
     module.add_class::<workload::Workload>()?;
-    module.add_class::<tfhe::TfheCiphertext>()?;
-    module.add_class::<tfhe::TfheExpected>()?;
+    module.add_class::<exact::ExactRecorded>()?;
+    module.add_class::<tfhe_held::TfheCiphertext>()?;
+    module.add_class::<tfhe_held::TfheExpected>()?;
     module.add_class::<tfhe::TfheSession>()?;
     module.add_function(wrap_pyfunction!(command, module)?)?;
     module.add_function(wrap_pyfunction!(available_memory, module)?)?;

@@ -2,19 +2,21 @@
 
 use crate::{
     error::{exception, of_runtime, of_scheme},
+    exact::{Draft, ExactRecorded, TfheInput, TfheProgram, out_of_order},
     params::{literal, toml_of},
     secret::{lock, no_secret, secret_bytes},
-    tfhe_call::{Call, Refused, Side, applied},
+    tfhe_call::{Call, Op, Refused, Side, applied},
+    tfhe_held::{Engine, Held, TfheCiphertext, TfheExpected},
 };
 use limbwise::{
     Result,
     tfhe::{
-        Ciphertext, ClientKey, Format, ServerKey, TfheExpectation, TfheLiteral, TfheParams, TfheReading, preset,
-        radix::format::Sign,
+        Ciphertext, ClientKey, Evaluator, Format, ServerKey, TfheExpectation, TfheLiteral, TfheParams, TfheReading,
+        preset, radix::format::Sign,
     },
     wire::{self, Fingerprint, Origin},
 };
-use limbwise_device::{Device, LweHandle as _, Null};
+use limbwise_device::Null;
 use limbwise_runtime::{AnyDevice, Host, open};
 use pyo3::{
     prelude::{Bound, PyErr, PyRef, PyResult, Python, pyclass, pymethods},
@@ -23,86 +25,18 @@ use pyo3::{
 use std::sync::Arc;
 use zeroize::Zeroizing;
 
-/// A ciphertext on the device of its session.
-#[derive(Clone)]
-enum Held {
-    Live(Ciphertext<AnyDevice>),
-    Trace(Ciphertext<Null>),
-}
-
-/// A device that sessions compute on.
-trait Engine: Device + Sized {
-    fn held(ciphertext: Ciphertext<Self>) -> Held;
-    fn of(held: &Held) -> Option<&Ciphertext<Self>>;
-}
-
-impl Engine for AnyDevice {
-    fn held(ciphertext: Ciphertext<Self>) -> Held {
-        Held::Live(ciphertext)
-    }
-
-    fn of(held: &Held) -> Option<&Ciphertext<Self>> {
-        if let Held::Live(ciphertext) = held { Some(ciphertext) } else { None }
-    }
-}
-
-impl Engine for Null {
-    fn held(ciphertext: Ciphertext<Self>) -> Held {
-        Held::Trace(ciphertext)
-    }
-
-    fn of(held: &Held) -> Option<&Ciphertext<Self>> {
-        if let Held::Trace(ciphertext) = held { Some(ciphertext) } else { None }
-    }
-}
-
-/// Encrypted integers of a format, or booleans, in a row.
-#[pyclass(frozen, module = "limbwise._limbwise")]
-pub(crate) struct TfheCiphertext {
-    held: Held,
-    /// None of booleans.
-    format: Option<Format>,
-    /// Whether what it says of itself is somebody else's word: it was read from bytes, or computed from such a one.
-    claimed: bool,
-}
-
-impl TfheCiphertext {
-    /// Refuses a number of parts that its values do not have.
-    fn divides(&self, parts: usize) -> PyResult<()> {
-        let rows = self.rows();
-        if parts == 0 || !rows.is_multiple_of(parts) {
-            return Err(exception("ShapeError", &format!("{rows} values have no {parts} parts of one size")));
-        }
-        Ok(())
-    }
-}
-
-#[pymethods]
-impl TfheCiphertext {
-    /// Number of values.
-    #[getter]
-    fn rows(&self) -> usize {
-        let batch = match &self.held {
-            Held::Live(ciphertext) => ciphertext.lwe().lwe_shape().batch,
-            Held::Trace(ciphertext) => ciphertext.batch(),
-        };
-        batch / self.format.map_or(1, Format::digits)
-    }
-}
-
-/// What is expected of a result: its range, norm and format.
-#[pyclass(frozen, module = "limbwise._limbwise")]
-pub(crate) struct TfheExpected {
-    expectation: TfheExpectation,
-    format: Option<Format>,
-}
-
 /// What a session computes on.
 enum On {
     /// A device; on the client's side there is no key to compute with.
     Live(Arc<AnyDevice>, Option<Arc<ServerKey<AnyDevice>>>),
-    /// Nothing: it follows shapes, ranges and norms.
-    Trace(Null, ServerKey<Null>),
+    /// Nothing: it follows shapes, ranges and norms, and writes down what is done.
+    Trace(Trace),
+}
+
+struct Trace {
+    dev: Null,
+    server: ServerKey<Null>,
+    draft: Draft<TfheInput, Call>,
 }
 
 /// One side of a computation on exact values, or both; or its trace.
@@ -137,6 +71,11 @@ fn device(threads: Option<usize>) -> PyResult<Arc<AnyDevice>> {
     Ok(Arc::new(open(&Host { device: None, isa: None, threads }).map_err(of_runtime)?))
 }
 
+/// How many messages are bootstrapped at a time.
+fn lanes(threads: Option<usize>) -> usize {
+    threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from))
+}
+
 /// A device, and the keys that a server has on it.
 type Live<'a> = (&'a Arc<AnyDevice>, Option<&'a Arc<ServerKey<AnyDevice>>>);
 
@@ -146,6 +85,13 @@ impl TfheSession {
         let server = py.detach(|| Arc::new(ServerKey::new(&*dev, &secret.bootstrap_keys(&*dev))));
         let (params, keys) = (secret.params().clone(), secret.identity());
         Self { on: On::Live(dev, Some(server)), params, client: Some(Arc::new(secret)), keys, name, lanes }
+    }
+
+    /// A session without values, of keys of this name.
+    fn traced(params: TfheParams, (name, keys): (String, Fingerprint), lanes: usize) -> Self {
+        let dev = Null::default();
+        let server = ServerKey::declared(&dev, &params);
+        Self { on: On::Trace(Trace { dev, server, draft: Draft::default() }), params, client: None, keys, name, lanes }
     }
 
     /// Another side of the same keys.
@@ -170,27 +116,28 @@ impl TfheSession {
     }
 
     /// Carries out an operation with one result without the interpreter's lock.
-    fn call(&self, py: Python<'_>, call: &Call<'_>, operands: &[&TfheCiphertext]) -> PyResult<TfheCiphertext> {
+    fn call(&self, py: Python<'_>, call: &Call, operands: &[&TfheCiphertext]) -> PyResult<TfheCiphertext> {
         Ok(self.calls(py, call, operands)?.swap_remove(0))
     }
 
     /// Carries out an operation without the interpreter's lock.
-    fn calls(&self, py: Python<'_>, call: &Call<'_>, operands: &[&TfheCiphertext]) -> PyResult<Vec<TfheCiphertext>> {
+    fn calls(&self, py: Python<'_>, call: &Call, operands: &[&TfheCiphertext]) -> PyResult<Vec<TfheCiphertext>> {
         let made = match &self.on {
             On::Live(_, None) => {
                 let text = "computing needs the bootstrapping key, which this side does not have: compute on the server's, or with keys that are both sides";
                 return Err(exception("KeyMissing", text));
             }
             On::Live(dev, Some(server)) => {
-                let side = Side { dev: &**dev, server: &**server, lanes: self.lanes };
+                let side = Side { eval: Evaluator::new(&**dev, &**server), lanes: self.lanes };
                 py.detach(|| computed(&side, call, operands))
             }
-            On::Trace(dev, server) => py.detach(|| computed(&Side { dev, server, lanes: self.lanes }, call, operands)),
+            On::Trace(Trace { dev, server, .. }) => {
+                py.detach(|| computed(&Side { eval: Evaluator::new(dev, server), lanes: self.lanes }, call, operands))
+            }
         };
         let made = made.map_err(|e| match e {
             Refused::Scheme(error) => of_scheme(error),
             Refused::Operation(op) => no_operation(op),
-            Refused::Unknown(op) => exception("DtypeError", &format!("encrypted integers have no operation {op}")),
             Refused::Backwards(by) => {
                 let text = format!(
                     "a shift by {by} bits: the number is negative; shift the other way, by {}",
@@ -201,8 +148,19 @@ impl TfheSession {
             Refused::Other => exception("ContextError", "a value of a recording among encrypted ones"),
         })?;
         let claimed = operands.iter().any(|operand| operand.claimed);
-        Ok(made.into_iter().map(|(held, format)| TfheCiphertext { held, format, claimed }).collect())
+        let first = match &self.on {
+            On::Live(..) => 0,
+            On::Trace(trace) => {
+                trace.draft.step(call.clone(), operands.iter().map(|one| one.number).collect(), made.len())
+            }
+        };
+        let value = |(number, (held, format))| TfheCiphertext { held, format, claimed, number };
+        Ok((first..).zip(made).map(value).collect())
     }
+}
+
+fn operation(name: &str) -> PyResult<Op> {
+    Op::of(name).ok_or_else(|| exception("DtypeError", &format!("encrypted integers have no operation {name}")))
 }
 
 /// An operation that the kind of value does not have.
@@ -215,7 +173,7 @@ fn no_operation(op: String) -> PyErr {
 
 fn computed<D: Engine>(
     side: &Side<'_, D>,
-    call: &Call<'_>,
+    call: &Call,
     operands: &[&TfheCiphertext],
 ) -> std::result::Result<Vec<(Held, Option<Format>)>, Refused> {
     let of = |operand: &&TfheCiphertext| Some((D::of(&operand.held)?.clone(), operand.format));
@@ -231,8 +189,7 @@ impl TfheSession {
     #[pyo3(signature = (name, toml=None, *, threads=None))]
     fn new(py: Python<'_>, name: String, toml: Option<&str>, threads: Option<usize>) -> PyResult<Self> {
         let (params, dev) = (params_of(&name, toml)?, device(threads)?);
-        let lanes = threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
-        Ok(Self::both(py, ClientKey::generate(&params).map_err(of_scheme)?, name, (dev, lanes)))
+        Ok(Self::both(py, ClientKey::generate(&params).map_err(of_scheme)?, name, (dev, lanes(threads))))
     }
 
     /// Both sides of a secret key's bytes.
@@ -287,10 +244,28 @@ impl TfheSession {
 
     /// A session that follows what is asked of it without values.
     fn trace(&self) -> Self {
-        let null = Null::default();
-        let server = ServerKey::declared(&null, &self.params);
-        let (params, name) = (self.params.clone(), self.name.clone());
-        Self { on: On::Trace(null, server), params, client: None, keys: self.keys, name, lanes: self.lanes }
+        Self::traced(self.params.clone(), (self.name.clone(), self.keys), self.lanes)
+    }
+
+    /// A session without keys, for recordings before there are any.
+    #[staticmethod]
+    #[pyo3(signature = (name, toml=None, *, threads=None))]
+    fn declared(name: String, toml: Option<&str>, threads: Option<usize>) -> PyResult<Self> {
+        let params = params_of(&name, toml)?;
+        Ok(Self::traced(params, (name, Fingerprint::NONE), lanes(threads)))
+    }
+
+    /// The program of a recording with these results.
+    #[expect(clippy::needless_pass_by_value, reason = "Python's list")]
+    fn finish(&self, results: Vec<PyRef<'_, TfheCiphertext>>) -> PyResult<ExactRecorded> {
+        let On::Trace(trace) = &self.on else { return Err(out_of_order("only a recording is finished")) };
+        let program = TfheProgram {
+            params: self.params.clone(),
+            lanes: self.lanes,
+            tape: trace.draft.finished(),
+            results: results.iter().map(|one| one.number).collect(),
+        };
+        Ok(ExactRecorded::of_tfhe(program, &self.name))
     }
 
     #[getter]
@@ -361,20 +336,23 @@ impl TfheSession {
                     secret.encrypt(&**dev, &format.messages(&values)?)?
                 }
             };
-            Ok(TfheCiphertext { held: Held::Live(ciphertext), format, claimed: false })
+            Ok(TfheCiphertext { held: Held::Live(ciphertext), format, claimed: false, number: 0 })
         });
         made.map_err(of_scheme)
     }
 
     /// So many values that nobody has, for a trace.
     fn declare(&self, rows: usize, bits: u32, signed: bool) -> PyResult<TfheCiphertext> {
-        let On::Trace(null, _) = &self.on else {
+        let On::Trace(trace) = &self.on else {
             return Err(exception("TraceError", "values without words are for recordings"));
         };
         let format = format(bits, signed).map_err(of_scheme)?;
-        let fresh = Ciphertext::declared(null, &self.params, rows * format.map_or(1, Format::digits));
+        let batch = rows * format.map_or(1, Format::digits);
+        let fresh = Ciphertext::declared(&trace.dev, &self.params, batch);
         let ciphertext = if format.is_none() { fresh.at_most(1).map_err(of_scheme)? } else { fresh };
-        Ok(TfheCiphertext { held: Held::Trace(ciphertext), format, claimed: false })
+        let late = || out_of_order("an input after an operation: declare all inputs first");
+        let number = trace.draft.input((batch, format)).ok_or_else(late)?;
+        Ok(TfheCiphertext { held: Held::Trace(ciphertext), format, claimed: false, number })
     }
 
     /// What is expected of a result of a trace.
@@ -414,14 +392,14 @@ impl TfheSession {
             let text = format!("{batch} digits: wanted {digits} for each value");
             return Err(exception("WireError", &text));
         }
-        Ok(TfheCiphertext { held: Held::Live(ciphertext), format, claimed: !trusted })
+        Ok(TfheCiphertext { held: Held::Live(ciphertext), format, claimed: !trusted, number: 0 })
     }
 
     /// The same ciphertext with what is expected of it in the place of what it says, if both agree.
     fn admit(&self, a: &TfheCiphertext, expected: &TfheExpected) -> PyResult<TfheCiphertext> {
         let Held::Live(ciphertext) = &a.held else { return Err(exception("TraceError", "a recording has no values")) };
         let admitted = expected.expectation.admit(ciphertext.clone()).map_err(|e| of_scheme(e.into()))?;
-        Ok(TfheCiphertext { held: Held::Live(admitted), format: expected.format, claimed: false })
+        Ok(TfheCiphertext { held: Held::Live(admitted), format: expected.format, claimed: false, number: 0 })
     }
 
     /// Values modulo 2^64.
@@ -443,12 +421,12 @@ impl TfheSession {
 
     /// An operation of two ciphertexts of one kind.
     fn binary(&self, py: Python<'_>, op: &str, a: &TfheCiphertext, b: &TfheCiphertext) -> PyResult<TfheCiphertext> {
-        self.call(py, &Call::Binary(op), &[a, b])
+        self.call(py, &Call::Binary(operation(op)?), &[a, b])
     }
 
     /// An operation with a clear number on the right.
     fn clear(&self, py: Python<'_>, op: &str, a: &TfheCiphertext, value: i128) -> PyResult<TfheCiphertext> {
-        self.call(py, &Call::Clear(op, value), &[a])
+        self.call(py, &Call::Clear(operation(op)?, value), &[a])
     }
 
     /// All bits turned, the negative, or the absolute value.

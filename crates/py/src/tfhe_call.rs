@@ -3,16 +3,17 @@
 use limbwise::{
     Error, Result,
     tfhe::{
-        Boolean, Ciphertext, Comparison, Evaluator, Format, Gate, Integers, Radix, ServerKey,
+        Boolean, Ciphertext, Comparison, Evaluator, Format, Gate, Integers, Radix,
         radix::bits::{Bitwise, Shift},
     },
 };
 use limbwise_device::Device;
 
-pub(crate) enum Call<'n> {
-    Binary(&'n str),
+#[derive(Clone)]
+pub(crate) enum Call {
+    Binary(Op),
     /// With a clear number on the right.
-    Clear(&'n str, i128),
+    Clear(Op, i128),
     /// All bits turned.
     Complement,
     Negated,
@@ -45,8 +46,6 @@ pub(crate) enum Refused {
     Scheme(Error),
     /// This kind of value does not have the operation.
     Operation(String),
-    /// There is no such operation.
-    Unknown(String),
     /// A shift by a negative number of bits.
     Backwards(i128),
     /// A value of another device.
@@ -60,8 +59,7 @@ impl From<Error> for Refused {
 }
 
 pub(crate) struct Side<'a, D: Device> {
-    pub(crate) dev: &'a D,
-    pub(crate) server: &'a ServerKey<D>,
+    pub(crate) eval: Evaluator<'a, D>,
     pub(crate) lanes: usize,
 }
 
@@ -69,8 +67,8 @@ pub(crate) struct Side<'a, D: Device> {
 pub(crate) type Value<D> = (Ciphertext<D>, Option<Format>);
 
 /// An operation with two operands.
-#[derive(Clone, Copy)]
-enum Op {
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Op {
     Compared(Comparison),
     Bits(Bitwise),
     Add,
@@ -81,27 +79,65 @@ enum Op {
     Shifted(Shift),
 }
 
+/// All of them by the names that Python gives them.
+const OPS: [(&str, Op); 16] = [
+    ("eq", Op::Compared(Comparison::Equal)),
+    ("ne", Op::Compared(Comparison::NotEqual)),
+    ("lt", Op::Compared(Comparison::Less)),
+    ("le", Op::Compared(Comparison::AtMost)),
+    ("gt", Op::Compared(Comparison::Greater)),
+    ("ge", Op::Compared(Comparison::AtLeast)),
+    ("and", Op::Bits(Bitwise::And)),
+    ("or", Op::Bits(Bitwise::Or)),
+    ("xor", Op::Bits(Bitwise::Xor)),
+    ("add", Op::Add),
+    ("sub", Op::Sub),
+    ("mul", Op::Mul),
+    ("min", Op::Min),
+    ("max", Op::Max),
+    ("shl", Op::Shifted(Shift::Left)),
+    ("shr", Op::Shifted(Shift::Right)),
+];
+
+impl Call {
+    /// Its name, for people.
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Self::Binary(op) | Self::Clear(op, _) => op.name(),
+            Self::Complement => "invert",
+            Self::Negated => "negative",
+            Self::Abs => "absolute",
+            Self::Divided | Self::DividedClear(_) => "divmod",
+            Self::Select => "where",
+            Self::Gather(_) => "take",
+            Self::Stack => "stack",
+            Self::Known(..) => "known",
+            Self::Cast(_) => "astype",
+            Self::Sum(_) => "sum",
+            Self::Count(..) => "count",
+            Self::Any(_) => "any",
+            Self::All(_) => "all",
+        }
+    }
+}
+
 impl Op {
-    fn of(name: &str) -> std::result::Result<Self, Refused> {
-        Ok(match name {
-            "eq" => Self::Compared(Comparison::Equal),
-            "ne" => Self::Compared(Comparison::NotEqual),
-            "lt" => Self::Compared(Comparison::Less),
-            "le" => Self::Compared(Comparison::AtMost),
-            "gt" => Self::Compared(Comparison::Greater),
-            "ge" => Self::Compared(Comparison::AtLeast),
-            "and" => Self::Bits(Bitwise::And),
-            "or" => Self::Bits(Bitwise::Or),
-            "xor" => Self::Bits(Bitwise::Xor),
-            "add" => Self::Add,
-            "sub" => Self::Sub,
-            "mul" => Self::Mul,
-            "min" => Self::Min,
-            "max" => Self::Max,
-            "shl" => Self::Shifted(Shift::Left),
-            "shr" => Self::Shifted(Shift::Right),
-            _ => return Err(Refused::Unknown(name.into())),
-        })
+    pub(crate) fn of(name: &str) -> Option<Self> {
+        OPS.iter().find(|(own, _)| *own == name).map(|&(_, op)| op)
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Shifted(Shift::RotateLeft | Shift::RotateRight) => "rotate",
+            Self::Compared(_)
+            | Self::Bits(_)
+            | Self::Add
+            | Self::Sub
+            | Self::Mul
+            | Self::Min
+            | Self::Max
+            | Self::Shifted(_) => OPS.iter().find(|(_, op)| *op == self).expect("all are listed").0,
+        }
     }
 
     /// The same of booleans, where false is below true.
@@ -122,22 +158,17 @@ impl Op {
 }
 
 impl<'a, D: Device> Side<'a, D> {
-    fn eval(&self) -> Evaluator<'a, D> {
-        Evaluator::new(self.dev, self.server)
-    }
-
     fn integers(&self, (ciphertext, _): &Value<D>, format: Format) -> Result<Radix<'a, D>> {
-        Integers::new(self.eval())?.with_lanes(self.lanes).value(format, ciphertext)
+        Integers::new(self.eval)?.with_lanes(self.lanes).value(format, ciphertext)
     }
 
     fn boolean(&self, (ciphertext, _): &Value<D>) -> Result<Boolean<'a, D>> {
-        Boolean::new(self.eval(), ciphertext.clone())
+        Boolean::new(self.eval, ciphertext.clone())
     }
 
-    fn two(&self, name: &str, a: &Value<D>, b: &Value<D>) -> std::result::Result<Value<D>, Refused> {
-        let op = Op::of(name)?;
+    fn two(&self, op: Op, a: &Value<D>, b: &Value<D>) -> std::result::Result<Value<D>, Refused> {
         let Some(format) = a.1 else {
-            let gate = op.gate().ok_or_else(|| Refused::Operation(name.into()))?;
+            let gate = op.gate().ok_or_else(|| Refused::Operation(op.name().into()))?;
             return Ok(answered(&self.boolean(a)?.gate(gate, &self.boolean(b)?)?));
         };
         let (x, y) = (self.integers(a, format)?, self.integers(b, b.1.unwrap_or(format))?);
@@ -151,13 +182,12 @@ impl<'a, D: Device> Side<'a, D> {
             Op::Max => x.max(&y)?,
             Op::Shifted(Shift::Left) => x.shifted_left_by(&y)?,
             Op::Shifted(Shift::Right) => x.shifted_right_by(&y)?,
-            Op::Shifted(Shift::RotateLeft | Shift::RotateRight) => return Err(Refused::Unknown(name.into())),
+            Op::Shifted(Shift::RotateLeft | Shift::RotateRight) => return Err(Refused::Operation(op.name().into())),
         })
     }
 
-    fn clear(&self, name: &str, a: &Value<D>, value: i128) -> std::result::Result<Value<D>, Refused> {
-        let op = Op::of(name)?;
-        let x = self.integers(a, a.1.ok_or_else(|| Refused::Operation(name.into()))?)?;
+    fn clear(&self, op: Op, a: &Value<D>, value: i128) -> std::result::Result<Value<D>, Refused> {
+        let x = self.integers(a, a.1.ok_or_else(|| Refused::Operation(op.name().into()))?)?;
         held(&match op {
             Op::Compared(comparison) => return Ok(answered(&x.compare_clear(comparison, value)?)),
             Op::Bits(f) => x.bitwise_clear(f, value)?,
@@ -182,8 +212,8 @@ fn answered<D: Device>(answer: &Boolean<'_, D>) -> Value<D> {
 
 impl<'a, D: Device> Side<'a, D> {
     /// Carries out an operation that moves rows, or makes them.
-    fn moved(&self, call: &Call<'_>, of: &[Value<D>]) -> std::result::Result<Value<D>, Refused> {
-        let eval = self.eval();
+    fn moved(&self, call: &Call, of: &[Value<D>]) -> std::result::Result<Value<D>, Refused> {
+        let eval = self.eval;
         match (call, of[0].1) {
             (Call::Gather(rows), Some(format)) => held(&self.integers(&of[0], format)?.gather(rows)?),
             (Call::Gather(rows), None) => Ok((eval.gather(&of[0].0, rows)?, None)),
@@ -209,7 +239,7 @@ impl<'a, D: Device> Side<'a, D> {
             (Some(from), Some(to)) => held(&self.integers(a, from)?.converted(to)?),
             (Some(from), None) => Ok(answered(&self.integers(a, from)?.compare_clear(Comparison::NotEqual, 0)?)),
             (None, Some(to)) => {
-                held(&Integers::new(self.eval())?.with_lanes(self.lanes).of_boolean(to, &self.boolean(a)?)?)
+                held(&Integers::new(self.eval)?.with_lanes(self.lanes).of_boolean(to, &self.boolean(a)?)?)
             }
             (None, None) => Ok(a.clone()),
         }
@@ -222,7 +252,7 @@ impl<'a, D: Device> Side<'a, D> {
             let own: Vec<usize> = (i * rows / count..(i + 1) * rows / count).collect();
             match a.1 {
                 Some(format) => Ok((self.integers(a, format)?.gather(&own)?.ciphertext()?, a.1)),
-                None => Ok((self.eval().gather(&a.0, &own)?, None)),
+                None => Ok((self.eval.gather(&a.0, &own)?, None)),
             }
         };
         (0..count).map(part).collect()
@@ -243,7 +273,7 @@ impl<'a, D: Device> Side<'a, D> {
 /// Carries out an operation on as many values as it takes.
 pub(crate) fn applied<D: Device>(
     side: &Side<'_, D>,
-    call: &Call<'_>,
+    call: &Call,
     of: &[Value<D>],
 ) -> std::result::Result<Vec<Value<D>>, Refused> {
     let integers = |name: &str| {
@@ -251,8 +281,8 @@ pub(crate) fn applied<D: Device>(
         side.integers(&of[0], format).map_err(Refused::Scheme)
     };
     let one = match (call, of) {
-        (Call::Binary(op), [a, b]) => side.two(op, a, b)?,
-        (Call::Clear(op, value), [a]) => side.clear(op, a, *value)?,
+        (Call::Binary(op), [a, b]) => side.two(*op, a, b)?,
+        (Call::Clear(op, value), [a]) => side.clear(*op, a, *value)?,
         (Call::Complement, [(_, Some(_))]) => held(&integers("~")?.complement())?,
         (Call::Complement, [a]) => answered(&!&side.boolean(a)?),
         (Call::Negated, [_]) => held(&integers("-")?.negated()?)?,
@@ -278,7 +308,7 @@ pub(crate) fn applied<D: Device>(
         (Call::Sum(weights), [a]) => side.summed(a, weights)?,
         (Call::Count(parts, format), [a]) => {
             let every = side.booleans(a, *parts)?;
-            held(&Integers::new(side.eval())?.with_lanes(side.lanes).count(*format, &every)?)?
+            held(&Integers::new(side.eval)?.with_lanes(side.lanes).count(*format, &every)?)?
         }
         (Call::Any(parts), [a]) => answered(&Boolean::any(&side.booleans(a, *parts)?)?),
         (Call::All(parts), [a]) => answered(&Boolean::all(&side.booleans(a, *parts)?)?),

@@ -22,7 +22,7 @@ use limbwise_runtime::{
     open,
     plan::planned_keys,
     record, run,
-    scheme::Whole,
+    scheme::{Piped, Whole},
     session::{Of, Sides},
 };
 use pyo3::prelude::{PyErr, PyResult, Python, pyclass, pyfunction, pymethods};
@@ -103,13 +103,18 @@ impl From<Failure> for PyErr {
 }
 
 /// What a recording holds, under the names that a recorded function has.
-fn facts<S: Whole>(built: &Prepared<S>, way: Way, recording: &Recording<S>) -> serde_json::Value {
-    let (params, graph) = (built.params(), &recording.graph);
+pub(crate) fn facts<S: Piped>(
+    params: &S::Params,
+    preset: &str,
+    way: &str,
+    recording: &Recording<S>,
+) -> serde_json::Value {
+    let graph = &recording.graph;
     let rotates = S::tfhe(params).is_some();
     serde_json::json!({
         "scheme": S::NAME,
-        "preset": built.preset,
-        "way": way.named(),
+        "preset": preset,
+        "way": way,
         "nodes": graph.nodes().len(),
         "counts": graph.counts(),
         "traffic": graph.traffic(),
@@ -127,7 +132,7 @@ impl Asked {
             if let &[way] = &built.ways[..] {
                 let recording = record(&built.program(way), way.keys, &limbwise_cpu::footprint());
                 let recording = recording.map_err(|e| Failure::Runtime(e.into()))?;
-                let facts = facts(built, way, &recording);
+                let facts = facts(built.params(), &built.preset, &way.named(), &recording);
                 return Ok(self.recorded.get_or_init(|| Recorded { way, graph: recording.graph, facts }));
             }
         });
@@ -141,7 +146,7 @@ impl Asked {
         }
         on_scheme!(AnyPrepared, &self.prepared, built => {
             let (way, recording, plan) = planned(built, self.memory)?;
-            let facts = facts(built, way, &recording);
+            let facts = facts(built.params(), &built.preset, &way.named(), &recording);
             self.recorded.get_or_init(|| Recorded { way, graph: recording.graph, facts });
             Ok(self.plan.get_or_init(|| plan))
         })
