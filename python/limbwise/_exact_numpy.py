@@ -50,28 +50,27 @@ def _joined(sources: Sequence[EncryptedIntegers]) -> EncryptedIntegers:
 class _Places:
     """The arguments of a function that only moves values, with places in the stead of encrypted arrays."""
 
-    def __init__(self, name: str, args: Any, kwargs: Any) -> None:
-        self.name = name
-        # Clear arrays beside encrypted ones in the first argument are joined with them.
-        self.joins = isinstance(args[0], (list, tuple)) and any(True for _ in _encrypted_in(args[0]))
-        parts = list(_leaves(args[0])) if self.joins else []
-        found = [*_encrypted_in(args), *_encrypted_in(kwargs)]
-        self.like = found[0]
-        every = [*found, *(clear(one, name) for one in parts if not isinstance(one, Array))]
+    def __init__(self, name: str, args: Any, kwargs: Any, moved: slice) -> None:
+        values = args[moved]
+        before, behind = args[: moved.start], args[moved.start + len(values) :]
+        if not values or any(True for _ in (*_encrypted_in((before, behind)), *_encrypted_in(kwargs))):
+            raise DtypeError(
+                f"np.{name}: encrypted values go in the place of its values; indices and shapes are public"
+            )
+        # Clear arrays beside encrypted ones become encrypted ones of their keys, which hide nothing.
+        self.like = next(_encrypted_in(values))
+        every = [one if isinstance(one, Array) else clear(one, f"np.{name}") for one in _leaves(values)]
         self.dtype = common(*(_dtype_of(one) for one in every))
         self.sources: list[EncryptedIntegers] = []
-        self.args = [self._of(one, self.joins and i == 0) for i, one in enumerate(args)]
-        self.kwargs = {name: self._of(one, False) for name, one in kwargs.items()}
+        self.args = [*before, *(self._of(one) for one in values), *behind]
 
-    def _of(self, given: Any, joins: bool) -> Any:
+    def _of(self, given: Any) -> Any:
         if isinstance(given, (list, tuple)):
-            return type(given)(self._of(one, joins) for one in given)
-        if isinstance(given, Array) or joins:
-            one = given if isinstance(given, Array) else self.like._known(np.asarray(given), self.dtype)
-            start = sum(source.size for source in self.sources)
-            self.sources.append(one.astype(self.dtype))
-            return one._places() + start
-        return given
+            return type(given)(self._of(one) for one in given)
+        one = given if isinstance(given, Array) else self.like._known(np.asarray(given), self.dtype)
+        start = sum(source.size for source in self.sources)
+        self.sources.append(one.astype(self.dtype))
+        return one._places() + start
 
 
 def _leaves(given: Any) -> Iterator[Any]:
@@ -82,13 +81,13 @@ def _leaves(given: Any) -> Iterator[Any]:
         yield given
 
 
-def _moving(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function of NumPy's that only moves values, for encrypted ones."""
+def _moving(function: Callable[..., Any], moved: slice) -> Callable[..., Any]:
+    """Return a function of NumPy's that only moves the values of some of its arguments, for encrypted ones."""
 
     def move(*args: Any, **kwargs: Any) -> Any:
-        places = _Places(function.__name__, args, kwargs)
+        places = _Places(function.__name__, args, kwargs, moved)
         try:
-            result = function(*places.args, **places.kwargs)
+            result = function(*places.args, **kwargs)
         except (ValueError, IndexError) as error:
             raise ShapeError(f"np.{function.__name__} of encrypted integers: {error}") from None
         whole = _joined(places.sources)
@@ -101,11 +100,11 @@ def _moving(function: Callable[..., Any]) -> Callable[..., Any]:
 
 _MOVES = (
     *(np.reshape, np.ravel, np.transpose, np.swapaxes, np.moveaxis, np.rollaxis, np.squeeze, np.expand_dims),
-    *(np.broadcast_to, np.broadcast_arrays, np.atleast_1d, np.atleast_2d, np.atleast_3d),
+    *(np.broadcast_to, np.atleast_1d, np.atleast_2d, np.atleast_3d),
     *(np.concatenate, np.stack, np.vstack, np.hstack, np.dstack, np.column_stack, np.block),
     *(np.split, np.array_split, np.vsplit, np.hsplit, np.dsplit),
     *(np.tile, np.repeat, np.roll, np.rot90, np.flip, np.fliplr, np.flipud, np.resize, np.delete),
-    *(np.take, np.take_along_axis, np.compress, np.extract, np.diagonal),
+    *(np.take, np.take_along_axis, np.diagonal),
 )
 
 
@@ -403,7 +402,9 @@ _REDUCED = {
 }
 
 FUNCTIONS: dict[Any, Callable[..., Any]] = {
-    **{function: _moving(function) for function in _MOVES},
+    **{function: _moving(function, slice(0, 1)) for function in _MOVES},
+    **{function: _moving(function, slice(1, 2)) for function in (np.compress, np.extract)},
+    np.broadcast_arrays: _moving(np.broadcast_arrays, slice(0, None)),
     np.append: _append,
     np.sum: _REDUCED[np.add],
     np.prod: _REDUCED[np.multiply],

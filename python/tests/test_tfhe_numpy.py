@@ -103,6 +103,8 @@ MOVES = {
     "squeeze": lambda x: np.squeeze(x[:1]),
     "methods": lambda x: [x.flatten(), x.swapaxes(0, 1), x.diagonal(), x.reshape(3, -1), x.ravel(), x.transpose(1, 0)],
     "broadcast_to": lambda x: np.broadcast_to(x, (2, 2, 3)),
+    "compress": lambda x: [np.compress([True, False, True], x, axis=1), np.extract(BOOLEAN, x)],
+    "broadcast_arrays": lambda x: np.broadcast_arrays(x, x[:1]),
     "where of public": lambda x: np.where(np.array([True, False, True]), x, x[::-1]),
 }
 
@@ -199,6 +201,10 @@ def test_mistakes(keys, tmp_path):
         (lambda: np.exp(x), lw.DtypeError, "not built"),
         (lambda: np.add(x, 1, out=UNSIGNED), lw.DtypeError, "takes no out"),
         (lambda: x[x > 3], lw.DtypeError, "an encrypted index"),
+        (lambda: np.take(UNSIGNED, x), lw.DtypeError, "decrypt it first"),
+        (lambda: np.take(x, x), lw.DtypeError, "are public"),
+        (lambda: np.compress(x > 3, UNSIGNED), lw.DtypeError, "are public"),
+        (lambda: np.roll(x, keys.encrypt(1, np.uint8)), lw.DtypeError, "are public"),
         (lambda: x[2], lw.ShapeError, "out of bounds"),
         (lambda: x[:0], lw.ShapeError, "has no values"),
         (lambda: operator.setitem(x, 0, 1), TypeError, "does not change"),
