@@ -328,6 +328,27 @@ def where(condition: Any, yes: Any, no: Any) -> EncryptedIntegers:
     return _joined([first, second])._at(np.where(choice, first._places(), second._places() + first.size))
 
 
+def lookup(x: EncryptedIntegers, table: Any) -> EncryptedIntegers:
+    """Return ``table[x]`` for unsigned integers x; 0 beyond the table.
+
+    Args:
+        x: encrypted unsigned integers of any shape, or booleans.
+        table: 1 to 1024 clear integers or booleans, whose dtype the results have. Equal entries side by side cost less.
+
+    Raises:
+        DtypeError: signed indices, or entries that are no integers.
+        ShapeError: a table that is no list of numbers.
+    """
+    entries = clear(table, "lookup")
+    if entries.ndim != 1:
+        raise ShapeError(f"lookup: a table of shape {entries.shape}: give a list of 1 to 1024 integers")
+    if x.dtype.kind == "i":
+        raise DtypeError(f"lookup: indices of {x.dtype}: indices are unsigned, x.astype(np.uint8)")
+    index = x.astype(np.uint8) if x.dtype.kind == "b" else x
+    made = x._session.lookup(index._ciphertext, entries.tolist(), *bits_of(entries.dtype))
+    return x._made(made, dtype=entries.dtype)
+
+
 def _clip(a: Any, a_min: Any = None, a_max: Any = None, out: Any = None, **given: Any) -> Any:
     _none("clip", out=out)
     low, high = given.pop("min", a_min), given.pop("max", a_max)

@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from limbwise import _moves
+from limbwise import _exact_numpy, _moves
+from limbwise._exact_array import EncryptedIntegers
 from limbwise._limbwise import Function
 from limbwise.array import EncryptedArray
 from limbwise.errors import EncodeError, ShapeError
@@ -109,8 +110,10 @@ def _without(layout: Layout, axis: int, *, everywhere: bool) -> Layout:
     return replace(layout, shape=shape, strides=strides, extents=extents, dead=dead)
 
 
-def lookup(x: EncryptedArray, table: Any) -> EncryptedArray:
+def lookup(x: Any, table: Any) -> Any:
     """Evaluate ``table[x]`` for integers x, by a bootstrapping whatever levels are left.
+
+    Exact integers of TFHE go to :func:`limbwise.tfhe.lookup`.
 
     The table's polynomial has slope zero at the integers, so small errors of x are squared away and results have levels
     again: gates on packed bits are tables of sums of bits. Between integers the result lies between entries.
@@ -123,6 +126,8 @@ def lookup(x: EncryptedArray, table: Any) -> EncryptedArray:
         BootstrapError: a table longer than the parameters have levels for, parameters without bootstrapping or with a
             cosine in it, values so noisy that a result could be wrong with a probability above 2⁻⁶⁰.
     """
+    if isinstance(x, EncryptedIntegers):
+        return _exact_numpy.lookup(x, table)
     x = _real(x, "lookup")
     entries = x._clear(np.asarray(table))
     if entries.ndim != 1 or entries.dtype.kind != "f":

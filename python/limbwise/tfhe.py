@@ -31,12 +31,23 @@ import numpy.typing as npt
 from limbwise import _files
 from limbwise._exact import Side, bytes_of, only, results_of, set_of
 from limbwise._exact_array import DTYPES, EncryptedIntegers, bits_of
-from limbwise._exact_numpy import where
+from limbwise._exact_numpy import lookup, where
 from limbwise._limbwise import TfheExpected, TfheSession
 from limbwise._recorded import ExactRecording
 from limbwise.errors import ContextError, DtypeError, ShapeError
 
-__all__ = ["EncryptedIntegers", "Expected", "Keys", "Recording", "keys", "load", "parameters", "server", "where"]
+__all__ = [
+    "EncryptedIntegers",
+    "Expected",
+    "Keys",
+    "Recording",
+    "keys",
+    "load",
+    "lookup",
+    "parameters",
+    "server",
+    "where",
+]
 
 
 def keys(preset: str | os.PathLike[str] = "2-2-p128", *, threads: int | None = None) -> Keys:

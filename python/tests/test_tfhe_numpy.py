@@ -177,6 +177,27 @@ def test_other_functions(keys, name):
         same(keys, OTHERS[name](keys.encrypt(a)), OTHERS[name](a))
 
 
+def test_tables(keys):
+    index = np.array([[0, 15], [16, 255]], np.uint8)
+    x = keys.encrypt(index)
+    squares = np.arange(256) ** 2 % 251
+    for table in (squares.astype(np.uint8), (squares - 125).astype(np.int16), squares > 100):
+        same(keys, lw.tfhe.lookup(x, table), table[index])
+        same(keys, lw.lookup(x, table), table[index])
+    same(keys, lw.lookup(x, [7, 8, 9]), np.array([[7, 0], [0, 0]]))
+    same(keys, lw.lookup(x > 15, np.array([5, 9], np.uint8)), np.array([[5, 5], [9, 9]], np.uint8))
+    for table, error, words in [
+        ([0.5], lw.DtypeError, "round first"),
+        ([[1, 2]], lw.ShapeError, "a list of 1 to 1024"),
+        (np.zeros(1025, int), lw.ShapeError, "1025 entries: give 1 to 1024"),
+        ([], lw.DtypeError, "float64"),
+    ]:
+        with pytest.raises(error, match=words):
+            lw.lookup(x, table)
+    with pytest.raises(lw.DtypeError, match="indices are unsigned"):
+        lw.lookup(keys.encrypt(SIGNED), [1, 2])
+
+
 def test_both_sides(keys):
     """A program with clear arrays, moves, division and sums: what the server returns is what the client has recorded."""
     weights = np.array([2, 3, 5], np.uint8)

@@ -72,7 +72,10 @@ fn class(error: &Scheme) -> &'static str {
         Scheme::Bgv(BgvError::Decrypted) => "DecryptError",
         Scheme::Tfhe(TfheError::Width(_) | TfheError::Digits(_) | TfheError::UnknownPreset(..)) => "ParamsError",
         Scheme::Tfhe(TfheError::Value { .. } | TfheError::Message { .. }) => "EncodeError",
-        Scheme::Tfhe(TfheError::Formats { .. } | TfheError::Batch { .. } | TfheError::Shift { .. }) => "ShapeError",
+        Scheme::Tfhe(
+            TfheError::Formats { .. } | TfheError::Batch { .. } | TfheError::Shift { .. } | TfheError::Entries { .. },
+        ) => "ShapeError",
+        Scheme::Tfhe(TfheError::SignedIndex(_)) => "DtypeError",
         Scheme::Tfhe(TfheError::OtherKeys { .. } | TfheError::OtherParams { .. }) => "ContextError",
         Scheme::Tfhe(TfheError::Implausible) => "DecryptError",
         Scheme::Bootstrap(_) => "BootstrapError",

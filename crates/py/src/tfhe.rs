@@ -508,6 +508,18 @@ impl TfheSession {
         self.call(py, &Call::Cast(format(bits, signed).map_err(of_scheme)?), &[a])
     }
 
+    /// The entries of a table at indices, in a format.
+    fn lookup(
+        &self,
+        py: Python<'_>,
+        a: &TfheCiphertext,
+        table: Vec<i128>,
+        bits: u32,
+        signed: bool,
+    ) -> PyResult<TfheCiphertext> {
+        self.call(py, &Call::Lookup(table, format(bits, signed).map_err(of_scheme)?), &[a])
+    }
+
     /// The sum of as many parts as there are weights, each times its own.
     fn sum(&self, py: Python<'_>, a: &TfheCiphertext, weights: Vec<i128>) -> PyResult<TfheCiphertext> {
         a.divides(weights.len())?;

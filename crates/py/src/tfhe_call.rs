@@ -32,6 +32,8 @@ pub(crate) enum Call {
     Known(Vec<i128>, Option<Format>),
     /// In another format.
     Cast(Option<Format>),
+    /// The entries of a table at indices, in a format.
+    Lookup(Vec<i128>, Option<Format>),
     /// The sum of as many parts of equally many rows, each times its weight.
     Sum(Vec<i128>),
     /// How many of so many parts of equally many rows are true.
@@ -113,6 +115,7 @@ impl Call {
             Self::Stack => "stack",
             Self::Known(..) => "known",
             Self::Cast(_) => "astype",
+            Self::Lookup(..) => "lookup",
             Self::Sum(_) => "sum",
             Self::Count(..) => "count",
             Self::Any(_) => "any",
@@ -305,6 +308,15 @@ pub(crate) fn applied<D: Device>(
         }
         (Call::Gather(_) | Call::Stack | Call::Known(..), _) => side.moved(call, of)?,
         (Call::Cast(to), [a]) => side.cast(a, *to)?,
+        (Call::Lookup(table, format), [_]) => {
+            // A boolean is the first digit of an integer.
+            let narrow = Format::unsigned(4)?;
+            let found = integers("lookup")?.lookup(table, format.unwrap_or(narrow))?;
+            match format {
+                Some(_) => held(&found)?,
+                None => (side.eval.split(&found.ciphertext()?, 0, found.rows()).at_most(1)?, None),
+            }
+        }
         (Call::Sum(weights), [a]) => side.summed(a, weights)?,
         (Call::Count(parts, format), [a]) => {
             let every = side.booleans(a, *parts)?;

@@ -96,6 +96,17 @@ pub enum TfheError {
         /// Largest number of tables.
         most: usize,
     },
+    /// A table of encrypted indices without entries, or with too many.
+    #[error("a table of {got} entries: give 1 to {most}")]
+    Entries {
+        /// Entries given.
+        got: usize,
+        /// Most entries.
+        most: usize,
+    },
+    /// Indices with a sign.
+    #[error("a table at indices of {0}: indices are unsigned; convert them, and say what negative ones are to give")]
+    SignedIndex(Format),
     /// A bit width that digits of two bits do not give.
     #[error("integers of {0} bits: choose an even number from 4 to 64")]
     Width(u32),

@@ -92,6 +92,35 @@ fn shifts_by_encrypted_numbers() {
     }
 }
 
+type Entry = fn(i128) -> i128;
+
+#[test]
+fn tables_of_encrypted_indices() {
+    let s = Session::on(cpu(), &tiny(), 16);
+    let (byte, word, signed) =
+        (Format::unsigned(8).unwrap(), Format::unsigned(10).unwrap(), Format::signed(8).unwrap());
+    for (format, entries) in [(byte, 3), (byte, 16), (byte, 40), (byte, 256), (word, 200), (word, 1000)] {
+        let last = entries - 1;
+        let index = [0, 1, 15.min(last), 16.min(last), last, last / 2, 255, format.range().1];
+        let x = encrypted(&s, format, &index);
+        let tables: [(&str, Entry); 3] =
+            [("square", |i| i * i + 1), ("step", |i| -i128::from(i > 20)), ("zero", |_| 0)];
+        for (name, f) in tables {
+            let table: Vec<i128> = (0..entries).map(|i| signed.wrapped(f(i))).collect();
+            let wanted = index.map(|i| table.get(usize::try_from(i).unwrap()).copied().unwrap_or(0));
+            assert_eq!(read(&s, &x.lookup(&table, signed).unwrap()), wanted, "{entries} entries of {format}: {name}");
+        }
+    }
+    let x = encrypted(&s, signed, &[1]);
+    let says = |table: &[i128], wanted: &str| {
+        let got = x.lookup(table, byte).err().map(|e| e.to_string()).unwrap_or_default();
+        assert!(got.contains(wanted), "{got}");
+    };
+    says(&[1], "indices are unsigned");
+    says(&[], "a table of 0 entries: give 1 to 1024");
+    says(&[0; 1025], "a table of 1025 entries");
+}
+
 #[test]
 fn sums_of_many_and_counts() {
     let s = Session::on(cpu(), &tiny(), 14);
@@ -144,6 +173,8 @@ fn every_set_with_four_bits_holds_the_noise_of_long_operations() {
                 low.div_rem_clear(&[10])?;
                 low.shifted_right_by(&high)?.shifted_left_by(&low)?;
                 low.abs()?;
+                let word = low.converted(Format::unsigned(10)?)?;
+                word.lookup(&(0..1000).map(|i| i * i % 200).collect::<Vec<_>>(), Format::unsigned(8)?)?;
                 Radix::weighted_sum(&vec![(&low, 103); 12]).map(drop)
             });
         }
@@ -160,6 +191,9 @@ fn counts_of_long_operations() {
     let tens = [8, 16, 32, 64].map(|bits| of(bits, |a, _| a.div_rem_clear(&[10]).map(drop)));
     let shifts = [8, 16, 32, 64].map(|bits| of(bits, |a, b| a.shifted_left_by(b).map(drop)));
     let sums = [8, 16, 32, 64].map(|bits| of(bits, |a, _| Radix::weighted_sum(&vec![(a, 1); 100]).map(drop)));
+    let bytes = of(8, |a, _| a.lookup(&(0..256).map(|i| i * 77 % 251).collect::<Vec<_>>(), a.format()).map(drop));
+    let steps = of(8, |a, _| a.lookup(&(0..256).map(|i| i / 16).collect::<Vec<_>>(), a.format()).map(drop));
+    assert_eq!((bytes, steps), (146, 2));
     assert_eq!(quotients, [74, 220, 728, 2608]);
     assert_eq!(tens, [56, 124, 260, 532]);
     assert_eq!(shifts, [31, 67, 148, 326]);

@@ -20,19 +20,21 @@
 //! | complement; shifts and rotations by whole digits | 0; signed to the right 1 | 0; 1 | |
 //! | shift by an encrypted number of bits | [`shift`] | | |
 //! | quotient and remainder | [`divide`] | | both |
+//! | table of up to 1024 entries | [`lookup`] | | the index |
 //! | product | 26, 105, 412, 1634 for 4, 8, 16, 32 digits, carries rippling | 7, 13, 21, 38 | both |
 //!
 //! Enters: formats, digits, layers of bootstrappings.
 //! Stays out: keys, encryption (messages of a [`Format`] are encrypted like others), noise formulas.
 //!
 //! Read in this order: [`format`](mod@format), [`value`], [`carry`], [`compare`], [`select`], [`bits`], [`shift`], [`multiply`],
-//! [`sum`], [`divide`].
+//! [`sum`], [`divide`], [`lookup`].
 
 pub mod bits;
 pub mod carry;
 pub mod compare;
 pub mod divide;
 pub mod format;
+pub mod lookup;
 pub mod multiply;
 mod operators;
 pub mod select;
