@@ -73,6 +73,7 @@ test-plans:  ## every workload's predicted seconds, memory and precision beside 
 test-all: test-python test-sweep test-sklearn test-recipes test-plans  ## also the long tests, random arrays and networks, and the server's API fuzzed (schemathesis from PyPI)
 	cargo test --workspace -- --include-ignored
 	$(PYTHON) scripts/random_arrays.py
+	$(PYTHON) scripts/random_arrays.py --integers
 	$(PYTHON) scripts/random_networks.py $${CARGO_TARGET_DIR:-target}/campaign/networks
 	python3 scripts/fuzz_api.py $${CARGO_TARGET_DIR:-target}/debug/limbwise
 	python3 scripts/browse_pages.py $${CARGO_TARGET_DIR:-target}/debug/limbwise

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 xp: Any = np
 
 DTYPES = tuple(np.dtype(t) for t in (bool, "u1", "u2", "u4", "u8", "i1", "i2", "i4", "i8"))
+_BOOL = np.dtype(bool)
 _ANSWERS = ("eq", "ne", "lt", "le", "gt", "ge")
 _SHIFTS = ("shl", "shr")
 _DIVISIONS = ("floordiv", "mod")
@@ -243,25 +244,45 @@ class EncryptedIntegers(NumpyProtocols):
             if self.size == other.size == 1:
                 return self.astype(dtype)._both(op, other.astype(dtype), shape)
             return self.astype(dtype)._spread(shape)._both(op, other.astype(dtype)._spread(shape), shape)
-        array = clear(other, op)
-        weak = is_whole(other)
-        dtype = self._dtype_with(op, other if weak else array.dtype)
-        x, shape = self.astype(dtype), together(self.shape, array.shape)
-        if dtype.kind != "b" and weak and (swapped or op not in _SHIFTS):
-            x._fits(int(other))
+        if is_whole(other):
+            return self._with_number(op, int(other), swapped)
+        return self._with_array(op, clear(other, op), swapped)
+
+    def _with_number(self, op: str, number: int, swapped: bool) -> EncryptedIntegers:
+        """Carry it out with a number of Python's, which takes the dtype of the array."""
+        x = self.astype(self._dtype_with(op, number))
         if swapped and op in _SWAPPED:
             op, swapped = _SWAPPED[op], False
-        if not swapped and dtype.kind != "b":
-            if array.size == 1 or op == "mul" or op in _SHIFTS:
-                return x._numbers(op, array if weak else array.astype(dtype), shape)
-            if op in _DIVISIONS:
-                numbers = np.broadcast_to(array.astype(dtype), shape).reshape(-1).tolist()
-                every = x._spread(shape)
-                return every._divided(op, every._session.divided_clear(every._ciphertext, numbers), shape)
+        if op in _ANSWERS and not x._has(number):
+            # The answer is public: no value of the dtype equals the number, and all are on one side of it.
+            answer = op == "ne" or op in (("gt", "ge") if number < 0 else ("lt", "le"))
+            return x._known(np.full(x.shape, answer), _BOOL)
+        if not swapped and op in _SHIFTS:
+            return x._number(op, number)
+        x._fits(number)
+        if not swapped:
+            return x._number(op, number)
+        return (-x)._number("add", number) if op == "sub" else x._known(number, x.dtype)._apply(op, x)
+
+    def _with_array(self, op: str, array: npt.NDArray[Any], swapped: bool) -> EncryptedIntegers:
+        """Carry it out with clear integers or booleans."""
+        dtype = self._dtype_with(op, array.dtype)
+        x, shape, array = self.astype(dtype), together(self.shape, array.shape), array.astype(dtype)
+        if swapped and op in _SWAPPED:
+            op, swapped = _SWAPPED[op], False
         if swapped and op == "sub":
-            return (-x)._apply("add", other if weak else array.astype(dtype))
-        known = x._known(array if weak else array.astype(dtype), dtype)
-        return known._apply(op, x) if swapped else x._apply(op, known)
+            return (-x)._with_array("add", array, False)
+        if swapped or dtype.kind == "b":
+            known = x._known(array, dtype)
+            return known._apply(op, x) if swapped else x._apply(op, known)
+        if array.size == 1:
+            return x._spread(shape)._number(op, int(array.reshape(-1)[0]))
+        if op == "mul" or op in _SHIFTS:
+            return x._numbers(op, array, shape)
+        if op in _DIVISIONS:
+            every, numbers = x._spread(shape), np.broadcast_to(array, shape).reshape(-1).tolist()
+            return every._divided(op, every._session.divided_clear(every._ciphertext, numbers), shape)
+        return x._apply(op, x._known(array, dtype))
 
     def _dtype_with(self, op: str, other: Any) -> np.dtype[Any]:
         dtype = common(self.dtype, other)
@@ -271,9 +292,13 @@ class EncryptedIntegers(NumpyProtocols):
             )
         return dtype
 
+    def _has(self, value: int) -> bool:
+        info = np.iinfo(self.dtype)
+        return info.min <= value <= info.max
+
     def _fits(self, value: int) -> None:
         info = np.iinfo(self.dtype)
-        if not info.min <= value <= info.max:
+        if not self._has(value):
             text = f"{value} is outside {self.dtype}'s {info.min} to {info.max}: choose a wider dtype, x.astype(…)"
             raise EncodeError(text)
 
@@ -281,28 +306,34 @@ class EncryptedIntegers(NumpyProtocols):
         """Carry out an operation with encrypted values of the same dtype."""
         if op in _DIVISIONS:
             return self._divided(op, self._session.divided(self._ciphertext, other._ciphertext), shape)
-        dtype = np.dtype(bool) if op in _ANSWERS else self.dtype
+        dtype = _BOOL if op in _ANSWERS else self.dtype
         native = _OF_BOOLEANS.get(op, op) if self.dtype.kind == "b" else op
         return self._made(self._session.binary(native, self._ciphertext, other._ciphertext), shape, dtype)
 
     def _divided(self, op: str, both: list[TfheCiphertext], shape: tuple[int, ...]) -> EncryptedIntegers:
         return self._made(both[_DIVISIONS.index(op)], shape)
 
+    def _number(self, op: str, number: int) -> EncryptedIntegers:
+        """Carry out an operation with a clear number on the right, which the dtype has."""
+        session, bits = self._session, 8 * self.dtype.itemsize
+        if op in _DIVISIONS:
+            return self._divided(op, session.divided_clear(self._ciphertext, [number]), self.shape)
+        if op in _SHIFTS and number >= bits:
+            # All bits are shifted out; of negative integers to the right the sign is left.
+            if op == "shl" or self.dtype.kind == "u":
+                return self._known(np.zeros(self.shape, self.dtype), self.dtype)
+            number = bits - 1
+        dtype = _BOOL if op in _ANSWERS else self.dtype
+        return self._made(session.clear(op, self._ciphertext, number), dtype=dtype)
+
     def _numbers(self, op: str, array: npt.NDArray[Any], shape: tuple[int, ...]) -> EncryptedIntegers:
         """Carry out an operation with clear numbers on the right; equal ones together."""
-        dtype = np.dtype(bool) if op in _ANSWERS else self.dtype
-        session = self._session
-        if array.size == 1:
-            x, number = self._spread(shape), int(array.reshape(-1)[0])
-            if op in _DIVISIONS:
-                return x._divided(op, session.divided_clear(x._ciphertext, [number]), shape)
-            return x._made(session.clear(op, x._ciphertext, number), shape, dtype)
         numbers = np.broadcast_to(array, shape).reshape(-1)
         every = self._at(np.broadcast_to(self._places(), shape)).ravel()
         kinds, which = np.unique(numbers, return_inverse=True)
         places = [np.flatnonzero(which == i) for i in range(len(kinds))]
-        parts = [every._at(own)._numbers(op, kind, own.shape) for own, kind in zip(places, kinds, strict=True)]
-        stacked = every._made(session.stack([part._ciphertext for part in parts]), (numbers.size,), dtype)
+        parts = [every._at(own)._number(op, int(kind)) for own, kind in zip(places, kinds, strict=True)]
+        stacked = every._made(self._session.stack([part._ciphertext for part in parts]), (numbers.size,))
         return stacked._at(np.argsort(np.concatenate(places)).reshape(shape))
 
     def _operator(self, op: str, other: Any, *, swapped: bool = False) -> EncryptedIntegers:

@@ -118,9 +118,7 @@ def test_mistakes(keys, tmp_path):
     with pytest.raises(lw.ShapeError, match="do not broadcast"):
         x + keys.encrypt(np.array([1, 2, 3], np.uint8))
     with pytest.raises(lw.EncodeError, match="256 is outside uint8's 0 to 255"):
-        x < 256
-    with pytest.raises(lw.ShapeError, match="a shift by 8"):
-        x << 8
+        x + 256
     with pytest.raises(lw.DtypeError, match=r"use lw\.tfhe\.where"):
         bool(x == x)  # noqa: PLR0124 - encrypted values have no truth
     with pytest.raises(lw.DtypeError, match="sub is for encrypted integers"):

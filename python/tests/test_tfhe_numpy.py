@@ -81,6 +81,19 @@ def test_shifts_by_encrypted_and_by_clear_arrays(keys):
     same(keys, 5 << y, 5 << by)
 
 
+def test_numbers_that_the_dtype_does_not_have(keys):
+    """Compared with them, the answer is public; shifted by the bit width or more, nothing or the sign is left."""
+    for a, numbers in ((UNSIGNED, (-1, 256, 2**70)), (SIGNED, (-129, 128))):
+        x = keys.encrypt(a)
+        for number in numbers:
+            for f in (operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne):
+                same(keys, f(x, number), f(a.astype(object), number).astype(bool))
+                same(keys, f(number, x), f(number, a.astype(object)).astype(bool))
+        for by in (7, 8, 100):
+            same(keys, x << by, a << by)
+            same(keys, x >> by, a >> by)
+
+
 MOVES = {
     "T": lambda x: x.T,
     "row": lambda x: x[1],
