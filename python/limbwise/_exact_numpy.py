@@ -172,9 +172,8 @@ def _sum(x: EncryptedIntegers, length: int, dtype: Any) -> EncryptedIntegers:
     if x.dtype.kind == "b":
         return x._made(session.count(x._ciphertext, length, *bits_of(total)), x.shape[1:], total)
     # In as many bits as the sum has; what lies above them costs nothing, or one bootstrapping for the sign.
-    narrow = session.cast(x._ciphertext, *_width(x, length, total))
-    made = session.sum(narrow, [1] * length)
-    return x._made(session.cast(made, *bits_of(total)), x.shape[1:], total)
+    made = session.sum(x._ciphertext, [1] * length, _width(x, length, total), bits_of(total))
+    return x._made(made, x.shape[1:], total)
 
 
 def _tree(op: str) -> Callable[..., EncryptedIntegers]:
@@ -251,20 +250,6 @@ def _diff(a: EncryptedIntegers, n: Any = 1, axis: Any = -1, prepend: Any = None,
     return a
 
 
-def _layers(n: int) -> Iterator[list[tuple[int, int]]]:
-    """Yield the layers of a sorting network of n lines: Batcher's merge exchange [Bat68]."""
-    top = 1 << max((n - 1).bit_length() - 1, 0)
-    p = top if n > 1 else 0
-    while p:
-        q, r, d = top, 0, p
-        while True:
-            yield [(i, i + d) for i in range(n - d) if i & p == r]
-            if q == p:
-                break
-            d, q, r = q - p, q // 2, p
-        p //= 2
-
-
 def _sort(a: EncryptedIntegers, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Any:
     """Sort along an axis. Equal integers are the same, so every sorting is stable."""
     _none("sort", order=order)
@@ -273,14 +258,10 @@ def _sort(a: EncryptedIntegers, axis: Any = -1, kind: Any = None, order: Any = N
         raise ShapeError("np.sort of an encrypted number, which has no axes")
     number = 0 if axis is None else normal_axes(axis, x.ndim)[0]
     x = xp.moveaxis(x, number, 0)
-    for layer in _layers(len(x)):
-        low, high = [i for i, _ in layer], [j for _, j in layer]
-        rest = [i for i in range(len(x)) if i not in low and i not in high]
-        exchanged = x[high] < x[low]
-        ends = [where(exchanged, x[high], x[low]), where(exchanged, x[low], x[high])]
-        parts = [*ends, x[rest]] if rest else ends
-        x = xp.concatenate(parts)[np.argsort(low + high + rest)]
-    return xp.moveaxis(x, 0, number)
+    # Booleans are sorted as integers of four bits, the narrowest.
+    bits = (4, False) if x.dtype.kind == "b" else bits_of(x.dtype)
+    made = x._session.sort(x._session.cast(x._ciphertext, *bits), len(x))
+    return xp.moveaxis(x._made(x._session.cast(made, *bits_of(x.dtype))), 0, number)
 
 
 # Choices and products

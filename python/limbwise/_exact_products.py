@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from limbwise._exact_array import EncryptedIntegers, clear, common, together, xp
+from limbwise._exact_array import EncryptedIntegers, bits_of, clear, common, together, xp
 from limbwise.errors import DtypeError, ShapeError
 
 Array = EncryptedIntegers
@@ -23,16 +23,18 @@ def _products(a: Any, b: Any, dtype: np.dtype[Any]) -> EncryptedIntegers:
     if isinstance(a, Array) and isinstance(b, Array):
         return _total(a * b, length, dtype)
     x, weights = (a, b) if isinstance(a, Array) else (b, a)
-    x, weights = x.astype(dtype), np.asarray(weights).astype(dtype)
+    weights = np.asarray(weights).astype(dtype)
     if weights.shape[1] == 1:
-        return x._made(x._session.sum(x._ciphertext, weights[:, 0].tolist()), (x.shape[1],))
+        x = x.astype(dtype) if x.dtype.kind == "b" else x
+        made = x._session.sum(x._ciphertext, weights[:, 0].tolist(), bits_of(dtype), bits_of(dtype))
+        return x._made(made, (x.shape[1],), dtype)
     return _total(x * weights, length, dtype)
 
 
 def _total(x: EncryptedIntegers, length: int, dtype: np.dtype[Any]) -> EncryptedIntegers:
     if dtype.kind == "b":
         return x._made(x._session.reduce("any", x._ciphertext, length), x.shape[1:])
-    return x._made(x._session.sum(x._ciphertext, [1] * length), x.shape[1:])
+    return x._made(x._session.sum(x._ciphertext, [1] * length, bits_of(dtype), bits_of(dtype)), x.shape[1:])
 
 
 def operand(x: Any, name: str) -> Any:

@@ -58,6 +58,12 @@ fn format(bits: u32, signed: bool) -> Result<Option<Format>> {
     Ok(if bits == 1 { None } else { Some(Format::new(bits, sign)?) })
 }
 
+/// The format of integers of so many bits.
+fn integers((bits, signed): (u32, bool)) -> PyResult<Format> {
+    let no_boolean = || exception("DtypeError", "a boolean is no integer: choose 4 bits or more");
+    format(bits, signed).map_err(of_scheme)?.ok_or_else(no_boolean)
+}
+
 /// Parameters of a text as `limbwise params show NAME` prints it, or of a preset.
 fn params_of(name: &str, toml: Option<&str>) -> PyResult<TfheParams> {
     let literal: TfheLiteral = match toml {
@@ -520,10 +526,25 @@ impl TfheSession {
         self.call(py, &Call::Lookup(table, format(bits, signed).map_err(of_scheme)?), &[a])
     }
 
-    /// The sum of as many parts as there are weights, each times its own.
-    fn sum(&self, py: Python<'_>, a: &TfheCiphertext, weights: Vec<i128>) -> PyResult<TfheCiphertext> {
+    /// The sum of as many parts as there are weights, each times its own, computed in the first number of bits and
+    /// returned in the second.
+    fn sum(
+        &self,
+        py: Python<'_>,
+        a: &TfheCiphertext,
+        weights: Vec<i128>,
+        inner: (u32, bool),
+        outer: (u32, bool),
+    ) -> PyResult<TfheCiphertext> {
         a.divides(weights.len())?;
-        self.call(py, &Call::Sum(weights), &[a])
+        let formats = [integers(inner)?, integers(outer)?];
+        self.call(py, &Call::Sum(weights, formats), &[a])
+    }
+
+    /// So many parts in ascending order, value by value.
+    fn sort(&self, py: Python<'_>, a: &TfheCiphertext, parts: usize) -> PyResult<TfheCiphertext> {
+        a.divides(parts)?;
+        self.call(py, &Call::Sort(parts), &[a])
     }
 
     /// How many of so many parts are true, as integers of a format.
@@ -536,10 +557,7 @@ impl TfheSession {
         signed: bool,
     ) -> PyResult<TfheCiphertext> {
         a.divides(parts)?;
-        let Some(format) = format(bits, signed).map_err(of_scheme)? else {
-            return Err(exception("DtypeError", "a count is an integer"));
-        };
-        self.call(py, &Call::Count(parts, format), &[a])
+        self.call(py, &Call::Count(parts, integers((bits, signed))?), &[a])
     }
 
     /// Whether any, or all, of so many parts are true.

@@ -34,8 +34,11 @@ pub(crate) enum Call {
     Cast(Option<Format>),
     /// The entries of a table at indices, in a format.
     Lookup(Vec<i128>, Option<Format>),
-    /// The sum of as many parts of equally many rows, each times its weight.
-    Sum(Vec<i128>),
+    /// The sum of as many parts of equally many rows, each times its weight, computed in one format and returned in
+    /// another.
+    Sum(Vec<i128>, [Format; 2]),
+    /// So many parts in ascending order, row by row.
+    Sort(usize),
     /// How many of so many parts of equally many rows are true.
     Count(usize, Format),
     /// Whether any of so many parts is true.
@@ -116,7 +119,8 @@ impl Call {
             Self::Known(..) => "known",
             Self::Cast(_) => "astype",
             Self::Lookup(..) => "lookup",
-            Self::Sum(_) => "sum",
+            Self::Sum(..) => "sum",
+            Self::Sort(_) => "sort",
             Self::Count(..) => "count",
             Self::Any(_) => "any",
             Self::All(_) => "all",
@@ -261,11 +265,23 @@ impl<'a, D: Device> Side<'a, D> {
         (0..count).map(part).collect()
     }
 
-    fn summed(&self, a: &Value<D>, weights: &[i128]) -> std::result::Result<Value<D>, Refused> {
-        let format = a.1.ok_or_else(|| Refused::Operation("sum".into()))?;
-        let parts = self.parts(a, weights.len())?;
-        let parts = parts.iter().map(|part| self.integers(part, format)).collect::<Result<Vec<_>>>()?;
-        held(&Radix::weighted_sum(&parts.iter().zip(weights.iter().copied()).collect::<Vec<_>>())?)
+    fn integer_parts(&self, name: &str, a: &Value<D>, count: usize) -> std::result::Result<Vec<Radix<'a, D>>, Refused> {
+        let format = a.1.ok_or_else(|| Refused::Operation(name.into()))?;
+        let every = self.parts(a, count)?;
+        Ok(every.iter().map(|part| self.integers(part, format)).collect::<Result<Vec<_>>>()?)
+    }
+
+    fn summed(
+        &self,
+        a: &Value<D>,
+        weights: &[i128],
+        [inner, outer]: [Format; 2],
+    ) -> std::result::Result<Value<D>, Refused> {
+        // Digits that are 0 are known to be so only within one operation.
+        let parts = self.integer_parts("sum", a, weights.len())?;
+        let parts = parts.iter().map(|part| part.converted(inner)).collect::<Result<Vec<_>>>()?;
+        let terms: Vec<_> = parts.iter().zip(weights.iter().copied()).collect();
+        held(&Radix::weighted_sum(&terms)?.converted(outer)?)
     }
 
     fn booleans(&self, a: &Value<D>, count: usize) -> Result<Vec<Boolean<'a, D>>> {
@@ -317,7 +333,8 @@ pub(crate) fn applied<D: Device>(
                 None => (side.eval.split(&found.ciphertext()?, 0, found.rows()).at_most(1)?, None),
             }
         }
-        (Call::Sum(weights), [a]) => side.summed(a, weights)?,
+        (Call::Sum(weights, formats), [a]) => side.summed(a, weights, *formats)?,
+        (Call::Sort(parts), [a]) => held(&Radix::stacked(&Radix::sorted(&side.integer_parts("sort", a, *parts)?)?)?)?,
         (Call::Count(parts, format), [a]) => {
             let every = side.booleans(a, *parts)?;
             held(&Integers::new(side.eval)?.with_lanes(side.lanes).count(*format, &every)?)?

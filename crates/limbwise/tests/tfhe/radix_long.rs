@@ -92,6 +92,23 @@ fn shifts_by_encrypted_numbers() {
     }
 }
 
+#[test]
+fn sorting() {
+    let s = Session::on(cpu(), &tiny(), 17);
+    for format in formats() {
+        for count in [1, 2, 5, 8] {
+            let columns: Vec<Vec<i128>> = (0..count).map(|i| values(format, 3, 40 + i)).collect();
+            let all: Vec<Radix<'_, _>> = columns.iter().map(|column| encrypted(&s, format, column)).collect();
+            let got: Vec<Vec<i128>> = Radix::sorted(&all).unwrap().iter().map(|one| read(&s, one)).collect();
+            for row in 0..3 {
+                let mut wanted: Vec<i128> = columns.iter().map(|column| column[row]).collect();
+                wanted.sort_unstable();
+                assert_eq!(got.iter().map(|one| one[row]).collect::<Vec<_>>(), wanted, "{count} of {format}");
+            }
+        }
+    }
+}
+
 type Entry = fn(i128) -> i128;
 
 #[test]
@@ -173,6 +190,7 @@ fn every_set_with_four_bits_holds_the_noise_of_long_operations() {
                 low.div_rem_clear(&[10])?;
                 low.shifted_right_by(&high)?.shifted_left_by(&low)?;
                 low.abs()?;
+                Radix::sorted(&vec![low.clone(); 8])?;
                 let word = low.converted(Format::unsigned(10)?)?;
                 word.lookup(&(0..1000).map(|i| i * i % 200).collect::<Vec<_>>(), Format::unsigned(8)?)?;
                 Radix::weighted_sum(&vec![(&low, 103); 12]).map(drop)
@@ -194,6 +212,8 @@ fn counts_of_long_operations() {
     let bytes = of(8, |a, _| a.lookup(&(0..256).map(|i| i * 77 % 251).collect::<Vec<_>>(), a.format()).map(drop));
     let steps = of(8, |a, _| a.lookup(&(0..256).map(|i| i / 16).collect::<Vec<_>>(), a.format()).map(drop));
     assert_eq!((bytes, steps), (146, 2));
+    let sorted = [8, 16].map(|bits| of(bits, |a, _| Radix::sorted(&vec![a.clone(); 8]).map(drop)));
+    assert_eq!(sorted, [19 * 9, 19 * 17], "19 comparators of 2n + 1");
     assert_eq!(quotients, [74, 220, 728, 2608]);
     assert_eq!(tens, [56, 124, 260, 532]);
     assert_eq!(shifts, [31, 67, 148, 326]);

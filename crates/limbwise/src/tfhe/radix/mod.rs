@@ -20,6 +20,7 @@
 //! | complement; shifts and rotations by whole digits | 0; signed to the right 1 | 0; 1 | |
 //! | shift by an encrypted number of bits | [`shift`] | | |
 //! | quotient and remainder | [`divide`] | | both |
+//! | the smaller and the larger of two | 2n + 1 | d + 1 | noisy digits |
 //! | table of up to 1024 entries | [`lookup`] | | the index |
 //! | product | 26, 105, 412, 1634 for 4, 8, 16, 32 digits, carries rippling | 7, 13, 21, 38 | both |
 //!
@@ -27,7 +28,7 @@
 //! Stays out: keys, encryption (messages of a [`Format`] are encrypted like others), noise formulas.
 //!
 //! Read in this order: [`format`](mod@format), [`value`], [`carry`], [`compare`], [`select`], [`bits`], [`shift`], [`multiply`],
-//! [`sum`], [`divide`], [`lookup`].
+//! [`sum`], [`divide`], [`lookup`], [`sort`].
 
 pub mod bits;
 pub mod carry;
@@ -39,6 +40,7 @@ pub mod multiply;
 mod operators;
 pub mod select;
 pub mod shift;
+pub mod sort;
 pub mod sum;
 pub mod value;
 

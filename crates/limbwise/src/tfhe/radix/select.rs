@@ -14,6 +14,23 @@ use limbwise_device::Device;
 /// Weight of a choice bit beside a difference of digits, which is 0 to 6 after 3 is added.
 pub(crate) const CHOICE: u64 = 8;
 
+/// `yes − no`, digit by digit, where the choice is 8; 0 where it is 0.
+pub(crate) fn difference_of<D: Device>(
+    own: Integers<'_, D>,
+    choice: &Ciphertext<D>,
+    (yes, no): (&[Ciphertext<D>], &[Ciphertext<D>]),
+) -> Result<Vec<Ciphertext<D>>> {
+    let difference = Table::integers(own.params(), |m| match m.checked_sub(CHOICE) {
+        Some(m) => m.cast_signed() - 3,
+        None => 0,
+    })?;
+    let job = |(yes, no): (&Ciphertext<D>, &Ciphertext<D>)| {
+        let sum = own.eval.add(&own.eval.sub(yes, no)?, choice)?;
+        Ok((own.eval.add_clear(&sum, 3), difference.clone()))
+    };
+    own.layer(&yes.iter().zip(no).map(job).collect::<Result<_>>()?)
+}
+
 impl<D: Device> Integers<'_, D> {
     /// Digits of `yes` where the choice is 8, of `no` where it is 0: `no + (choice ? yes − no : 0)`. Their squared norms
     /// are those of `no`, plus 1.
@@ -23,15 +40,7 @@ impl<D: Device> Integers<'_, D> {
         yes: &[Ciphertext<D>],
         no: &[Ciphertext<D>],
     ) -> Result<Vec<Ciphertext<D>>> {
-        let difference = Table::integers(self.params(), |m| match m.checked_sub(CHOICE) {
-            Some(m) => m.cast_signed() - 3,
-            None => 0,
-        })?;
-        let job = |(yes, no): (&Ciphertext<D>, &Ciphertext<D>)| {
-            let sum = self.eval.add(&self.eval.sub(yes, no)?, choice)?;
-            Ok((self.eval.add_clear(&sum, 3), difference.clone()))
-        };
-        let parts = self.layer(&yes.iter().zip(no).map(job).collect::<Result<_>>()?)?;
+        let parts = difference_of(*self, choice, (yes, no))?;
         no.iter().zip(&parts).map(|(no, part)| self.eval.add(no, part)?.at_most(BASE - 1)).collect()
     }
 }
