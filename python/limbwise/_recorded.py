@@ -43,18 +43,16 @@ class Recorded(ABC):
         """
 
 
-class ExactRecording(Recorded):
-    """A recorded program on exact values; input to :func:`limbwise.plan` and :func:`limbwise.time`."""
+class FunctionRecording(Recorded):
+    """A recorded Python function of encrypted arrays, of any scheme."""
 
-    _native: ExactRecorded
-
-    def __init__(self, native: ExactRecorded) -> None:
+    def __init__(self, native: Any) -> None:
         self._native = native
         self._facts: dict[str, Any] | None = None
 
     @property
     def facts(self) -> dict[str, Any]:
-        """Nodes, operation counts, traffic by role, keys with their levels, bootstrappings."""
+        """Nodes, operation counts, traffic by role, keys with their levels; levels left, or bootstrappings."""
         if self._facts is None:
             self._facts = json.loads(self._native.record())
         return self._facts
@@ -87,6 +85,12 @@ class ExactRecording(Recorded):
 
         report, trace = self._native.time(machine, changes, events)
         return Timing.of(report, trace, self, dict(changes))
+
+
+class ExactRecording(FunctionRecording):
+    """A recorded program on exact values; input to :func:`limbwise.plan` and :func:`limbwise.time`."""
+
+    _native: ExactRecorded
 
     def __repr__(self) -> str:
         facts = self.facts

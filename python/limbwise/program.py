@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
@@ -15,7 +13,7 @@ import numpy.typing as npt
 from limbwise import _limbwise, _reports, _tables, integers, tfhe
 from limbwise._limbwise import Params, Session
 from limbwise._options import change_of, choose, parse_size, warn_insecure
-from limbwise._recorded import ExactRecording, Recorded
+from limbwise._recorded import ExactRecording, FunctionRecording, Recorded
 from limbwise.array import EncryptedArray
 from limbwise.context import Context
 from limbwise.errors import EncodeError, LevelError, ParamsError, ShapeError, TraceError, need
@@ -157,32 +155,19 @@ def _choose(
     return choose(depth=deep.levels - traced.least_level, slots=wanted, precision=precision)
 
 
-class Recording(Recorded):
+class Recording(FunctionRecording):
     """A recorded program: exact counts, keys and traffic; input to :func:`time`."""
 
     def __init__(self, traced: _Traced) -> None:
+        super().__init__(traced.native)
         self._traced = traced
-        self._native = traced.native
         self.params = traced.params
         self.slots = traced.slots
-        self._facts: dict[str, Any] | None = None
-
-    @property
-    def facts(self) -> dict[str, Any]:
-        """Nodes, operation counts, traffic by role, keys with their levels, levels left."""
-        if self._facts is None:
-            self._facts = json.loads(self._native.record())
-        return self._facts
 
     @property
     def approximations(self) -> list[dict[str, Any]]:
         """How far results of functions may be from what they stand for, at most, by function; noise comes on top."""
         return [{"function": name, "error": error} for name, error in self._traced.approximations.items()]
-
-    @property
-    def operations(self) -> list[str]:
-        """The operations of the program by name, in order."""
-        return list(self._native.operations)
 
     def expected(self, *, key: Literal["secret", "public"] = "secret", gain: float | None = None) -> list[Expected]:
         """Return the expected level, scale, largest value and error of each result, in order, for :meth:`Context.from_bytes`.
@@ -194,28 +179,6 @@ class Recording(Recorded):
         """
         native = self._native.expected(key == "public", gain)
         return [Expected(one, *layout) for one, layout in zip(native, self._traced.layouts, strict=True)]
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the graph, one JSON object per line (docs/graph-format.md).
-
-        Args:
-            path: the file; one that exists is replaced.
-        """
-        self._native.save(Path(path))
-
-    def time(self, machine: str, changes: list[tuple[str, str]], events: int) -> Timing:
-        """Schedule the recording on a machine.
-
-        Args:
-            machine: a built-in model (:func:`limbwise.machines`), "cpu" for this host as measured, or a TOML file.
-            changes: numbers of the machine to change, each as path and value.
-            events: number of tasks of the schedule kept for plots.
-
-        Raises:
-            MachineError: no such machine, no such number, or a machine without units for the program.
-        """
-        report, trace = self._native.time(machine, changes, events)
-        return Timing.of(report, trace, self, dict(changes))
 
     def __repr__(self) -> str:
         facts = self.facts

@@ -1,4 +1,4 @@
-//! Sorting by a network of comparators, Batcher's merge exchange [Bat68], of any number of integers.
+//! Sorting by a network of comparators, Batcher's merge exchange \[Bat68\], of any number of integers.
 //!
 //! A comparator is a comparison and one choice: where a ≥ b, `part = 0`, else `part = a − b` digit by digit; the smaller
 //! of both is `b + part` and the larger `a − part`, without a further bootstrapping: 2n + 1 for n digits. Each adds 1 to
