@@ -402,7 +402,7 @@ class EncryptedIntegers(NumpyProtocols):
                 result = square if result is None else result * square
             number >>= 1
             square = square * square if number else square
-        return self * 0 + 1 if result is None else result
+        return self._known(np.ones(self.shape, self.dtype), self.dtype) if result is None else result
 
     def __matmul__(self, other: Any) -> EncryptedIntegers:
         return cast("EncryptedIntegers", xp.matmul(self, other))

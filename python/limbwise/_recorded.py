@@ -16,36 +16,6 @@ if TYPE_CHECKING:
 class Recorded(ABC):
     """A recorded program of any origin; input to :func:`time`."""
 
-    @property
-    @abstractmethod
-    def facts(self) -> dict[str, Any]:
-        """Nodes, operation counts, traffic by role, keys with their levels."""
-
-    @abstractmethod
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the graph, one JSON object per line (docs/graph-format.md).
-
-        Args:
-            path: the file; one that exists is replaced.
-        """
-
-    @abstractmethod
-    def time(self, machine: str, changes: list[tuple[str, str]], events: int) -> Timing:
-        """Schedule the recording on a machine.
-
-        Args:
-            machine: a built-in model (:func:`limbwise.machines`), "cpu" for this host as measured, or a TOML file.
-            changes: numbers of the machine to change, each as path and value.
-            events: number of tasks of the schedule kept for plots.
-
-        Raises:
-            MachineError: no such machine, no such number, or a machine without units for the program.
-        """
-
-
-class FunctionRecording(Recorded):
-    """A recorded Python function of encrypted arrays, of any scheme."""
-
     def __init__(self, native: Any) -> None:
         self._native = native
         self._facts: dict[str, Any] | None = None
@@ -56,11 +26,6 @@ class FunctionRecording(Recorded):
         if self._facts is None:
             self._facts = json.loads(self._native.record())
         return self._facts
-
-    @property
-    def operations(self) -> list[str]:
-        """The operations of the program by name, in order."""
-        return list(self._native.operations)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the graph, one JSON object per line (docs/graph-format.md).
@@ -83,8 +48,24 @@ class FunctionRecording(Recorded):
         """
         from limbwise.program import Timing
 
-        report, trace = self._native.time(machine, changes, events)
-        return Timing.of(report, trace, self, dict(changes))
+        report, trace, *way = self._timed(machine, changes, events)
+        return Timing.of(report, trace, self, dict(changes), *way)
+
+    @abstractmethod
+    def _timed(self, machine: str, changes: list[tuple[str, str]], events: int) -> tuple[Any, ...]:
+        """Return the report, the trace and, of a workload, the way it is run."""
+
+
+class FunctionRecording(Recorded):
+    """A recorded Python function of encrypted arrays, of any scheme."""
+
+    @property
+    def operations(self) -> list[str]:
+        """The operations of the program by name, in order."""
+        return list(self._native.operations)
+
+    def _timed(self, machine: str, changes: list[tuple[str, str]], events: int) -> tuple[Any, ...]:
+        return self._native.time(machine, changes, events)  # type: ignore[no-any-return]
 
 
 class ExactRecording(FunctionRecording):

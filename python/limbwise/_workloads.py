@@ -145,37 +145,11 @@ class WorkloadRecording(Recorded):
     """A recorded workload, in the configuration that its plan takes on this host."""
 
     def __init__(self, of: Workload) -> None:
+        super().__init__(of._native)
         self.workload = of
-        self._facts: dict[str, Any] | None = None
 
-    @property
-    def facts(self) -> dict[str, Any]:
-        """Configuration, nodes, operation counts, traffic by role, keys with their levels, bootstrappings."""
-        if self._facts is None:
-            self._facts = json.loads(self.workload._native.record())
-        return self._facts
-
-    def save(self, path: PathLike) -> None:
-        """Write the graph, one JSON object per line (docs/graph-format.md).
-
-        Args:
-            path: the file; one that exists is replaced.
-        """
-        self.workload._native.save(Path(path))
-
-    def time(self, machine: str, changes: list[tuple[str, str]], events: int) -> Timing:
-        """Schedule the recording on a machine.
-
-        Args:
-            machine: a built-in model (:func:`limbwise.machines`), "cpu" for this host as measured, or a TOML file.
-            changes: numbers of the machine to change, each as path and value.
-            events: number of tasks of the schedule kept for plots.
-
-        Raises:
-            MachineError: no such machine, no such number, or a machine without units for the program.
-        """
-        report, trace, way = self.workload._native.time_recorded(machine, changes, events)
-        return Timing.of(report, trace, self, dict(changes), way)
+    def _timed(self, machine: str, changes: list[tuple[str, str]], events: int) -> tuple[Any, ...]:
+        return self._native.time_recorded(machine, changes, events)  # type: ignore[no-any-return]
 
     def __repr__(self) -> str:
         facts = self.facts

@@ -122,13 +122,14 @@ impl<'a, D: Device> Boolean<'a, D> {
     pub fn any(all: &[Self]) -> Result<Self> {
         let (eval, params) = (all[0].eval, all[0].eval.params());
         let table = Table::of(params, |m| u64::from(m > 0))?;
+        // Two bootstrapped ones are always added: a set that does not allow that says so, and the number of sums falls.
+        let most = params.literal().norm.powi(2).max(2.0);
         let mut left: Vec<Ciphertext<D>> = all.iter().map(|one| one.ct.clone()).collect();
         while left.len() > 1 {
             let mut sums: Vec<(Ciphertext<D>, Table)> = Vec::new();
             for one in left {
                 let fits = |sum: &Ciphertext<D>| {
-                    sum.range().1.unsigned_abs() + 1 < params.space()
-                        && sum.norm_squared() + one.norm_squared() <= params.literal().norm.powi(2)
+                    sum.range().1.unsigned_abs() + 1 < params.space() && sum.norm_squared() + one.norm_squared() <= most
                 };
                 match sums.last_mut() {
                     Some((sum, _)) if fits(sum) => *sum = eval.add(sum, &one)?,

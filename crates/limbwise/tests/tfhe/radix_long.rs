@@ -177,6 +177,20 @@ fn rows_are_gathered_and_known_ones_added() {
     assert_eq!(read(&s, &known.max(&x).unwrap()), [1, 7, 120]);
 }
 
+/// A set that promises nothing for sums ends with an error or a result, not in a loop.
+#[test]
+fn sets_without_room_for_sums_end() {
+    let s = Session::on(cpu(), &TfheLiteral { norm: 1.0, ..tiny() }, 18);
+    let all: Vec<Boolean<'_, _>> = [0, 1, 0].map(|b| Boolean::new(s.eval(), s.encrypt(&[b])).unwrap()).into();
+    if let Ok(any) = Boolean::any(&all) {
+        assert_eq!(s.decrypt(any.ciphertext()), [1]);
+    }
+    let byte = Format::unsigned(8).unwrap();
+    if let Ok(found) = encrypted(&s, byte, &[77]).lookup(&(0..256).map(|i| i * 3 % 251).collect::<Vec<_>>(), byte) {
+        assert_eq!(read(&s, &found), [231]);
+    }
+}
+
 /// The noise of the longest chains is within the promise of every set with four message bits.
 #[test]
 fn every_set_with_four_bits_holds_the_noise_of_long_operations() {

@@ -119,7 +119,8 @@ impl<D: Device> Radix<'_, D> {
     /// The sum of digits of which at most one is not 0.
     fn only_one(&self, mut parts: Vec<Ciphertext<D>>) -> Result<Ciphertext<D>> {
         let (own, same) = (self.own, self.own.table(|m| m % BASE)?);
-        let most = own.params().literal().norm.powi(2);
+        // Two bootstrapped ones are always added, as in `Boolean::any`.
+        let most = own.params().literal().norm.powi(2).max(2.0);
         loop {
             let mut sums: Vec<Ciphertext<D>> = Vec::new();
             for part in parts {
