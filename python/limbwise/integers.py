@@ -102,6 +102,8 @@ class Recording(ExactRecording):
     """A recorded program on integers, without values; made by :func:`limbwise.record`."""
 
     def __init__(self, context: IntegerContext, results: list[EncryptedIntegers]) -> None:
+        if any(one.context is not context for one in results):
+            raise ContextError("the program returned integers of another context, or of another recording")
         super().__init__(context._session.finish([one._inner for one in results]))
         self._context = context
         self._results = results

@@ -122,6 +122,8 @@ class Recording(ExactRecording):
     """A recorded program on exact values, without values; made by :func:`limbwise.record`."""
 
     def __init__(self, keys: Keys, results: list[EncryptedIntegers]) -> None:
+        if any(one.keys is not keys for one in results):
+            raise ContextError("the program returned values of other keys, or of another recording")
         super().__init__(keys._session.finish([one._ciphertext for one in results]))
         self._keys = keys
         self._results = results

@@ -84,3 +84,27 @@ def test_parameters_from_files(tmp_path, small_integers):
             read(tmp_path / "absent.toml")
         with pytest.raises(lw.ParamsError):
             read(3)
+
+
+def test_odd_programs(small_integers):
+    params, bgv = lw.tfhe.parameters("2-2-p64"), lw.integers.parameters("bgv-n12")
+    nothing = lw.record(lambda x: x, PAIR[0], context=params)
+    assert (nothing.operations, nothing.facts["bootstrappings"]) == ([], 0)
+    assert lw.plan(nothing).seconds_predicted >= 0
+    public = lw.record(lambda x: x > 300, PAIR[0], context=params)
+    assert (public.operations, public.facts["bootstrappings"]) == (["known"], 0)
+    kept = []
+    lw.record(lambda x: kept.append(x) or x, PAIR[0], context=params)
+    live = small_integers.encrypt(PAIR[0])
+    for stranger in (kept[0], live):
+        with pytest.raises(lw.ContextError, match="other keys"):
+            lw.record(lambda x, one=stranger: one, PAIR[0], context=params)
+        with pytest.raises(lw.ContextError, match="different keys"):
+            lw.record(lambda x, one=stranger: x + one, PAIR[0], context=params)
+    lw.record(lambda x: kept.append(x) or x, np.arange(3), context=bgv)
+    with pytest.raises(lw.ContextError, match="another context"):
+        lw.record(lambda x: kept[1], np.arange(3), context=bgv)
+    with pytest.raises(lw.TraceError, match="return what it computed"):
+        lw.plan(lambda x: None, PAIR[0], context=params)
+    with pytest.raises(lw.DtypeError):
+        lw.plan(lambda x: x, np.array([np.nan]), context=params)
