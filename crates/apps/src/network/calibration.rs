@@ -191,14 +191,19 @@ fn outside(network: &Network, ranges: &[Range], (range, value): (&Range, &Value)
 /// Ranges of sums that are small beside what they are sums of become larger: see [`ENLARGED`] and [`NOTHING`].
 fn enlarge(network: &Network, ranges: &mut [Range]) {
     let values = &network.skeleton.values;
-    let computes = |value: &Value| matches!(value.operation, Operation::Function { .. } | Operation::Product { .. });
+    let sums = |operation: &Operation| matches!(operation, Operation::Input | Operation::Affine { .. });
+    let computes = |value: &Value| !sums(&value.operation);
     let read: HashSet<usize> = values.iter().filter(|v| computes(v)).flat_map(|v| v.operation.operands()).collect();
     for (at, value) in values.iter().enumerate() {
-        let Operation::Affine { terms, .. } = &value.operation else { continue };
         let term = |term: &Term| {
             term.chain.iter().map(|map| map.peak(&network.weights)).product::<f64>() * ranges[term.of].most()
         };
-        let most = terms.iter().map(term).fold(0.0, f64::max).min(MOST);
+        let most = match &value.operation {
+            Operation::Affine { terms, .. } => terms.iter().map(term).fold(0.0, f64::max),
+            Operation::MatrixProduct { of, .. } => of.map(|at| ranges[at].most()).into_iter().product(),
+            _ => continue,
+        };
+        let most = most.min(MOST);
         let limit = if read.contains(&at) { NOTHING } else { ENLARGED };
         if ranges[at].from.abs().max(ranges[at].to.abs()) < most / limit {
             ranges[at] = Range { from: ranges[at].from.min(0.0), to: most / ENLARGED, ..ranges[at] };

@@ -3,7 +3,8 @@
 use super::{
     encrypted::{BOOTSTRAPPING, Planned, REGION, Step, parts},
     levels::Levels,
-    map::{Packed, Part, WEIGHT_UNIT},
+    map::{Packed, Part, Parts, WEIGHT_UNIT},
+    matrices::{EntryStep, Matrices, MatrixStep},
 };
 use crate::{
     program::{Ckks, Evaluation, Observer, State},
@@ -93,6 +94,8 @@ impl<D: Device> Course<'_, '_, D> {
                 };
                 self.operand(*a)?.iter().zip(self.operand(*b)?).map(one).collect::<Result<_>>()?
             }
+            Step::Matrices(product) => self.matrices(product, at, first)?,
+            Step::Entries(product) => vec![self.entries(product, at)?],
         };
         let ended = |x: &Ciphertext<D>| Ok(self.usual(&auto.scale_to(x, 1.0, levels.made)?, at));
         let values: Vec<Ciphertext<D>> = values.iter().map(ended).collect::<Result<_>>()?;
@@ -147,14 +150,7 @@ impl<D: Device> Course<'_, '_, D> {
                         add(to, auto.scale_to(x, *factor, level)?)?;
                     }
                 }
-                Packed::Parts(parts) => {
-                    for Part { from, to, map } in &parts.list {
-                        let x = operand[*from].clone().with_slots(map.diagonals.slots());
-                        add(*to, map.apply(auto, &self.maps[next], &x)?)?;
-                        next += 1;
-                    }
-                    parts.forget();
-                }
+                Packed::Parts(parts) => self.moved(parts, operand, &mut next, &mut add)?,
                 Packed::Matrix(matrix) => {
                     let x = auto.scale_to(&operand[0], 1.0, level + 1)?;
                     add(0, self.without_unit(&auto.eval.matrix_product(&x, matrix, WEIGHT_UNIT)?)?)?;
@@ -170,6 +166,87 @@ impl<D: Device> Course<'_, '_, D> {
             self.with_bias(&sum, bias, ciphertext).map(|sum| sum.bounded_by(1.0))
         });
         each.collect()
+    }
+
+    /// Maps of a value's ciphertexts, from the `next` on; `add` is told what each adds to which ciphertext.
+    fn moved(
+        &self,
+        parts: &Parts,
+        operand: &[Ciphertext<D>],
+        next: &mut usize,
+        mut add: impl FnMut(usize, Ciphertext<D>) -> Result<()>,
+    ) -> Result<()> {
+        for Part { from, to, map } in &parts.list {
+            let x = operand[*from].clone().with_slots(map.diagonals.slots());
+            add(*to, map.apply(self.auto, &self.maps[*next], &x)?)?;
+            *next += 1;
+        }
+        parts.forget();
+        Ok(())
+    }
+
+    /// A product of two matrices, group by group.
+    fn matrices(&self, step: &MatrixStep, at: usize, mut next: usize) -> Result<Vec<Ciphertext<D>>> {
+        let (auto, options) = (self.auto, &self.program.options);
+        let [lefts, _] = step.product.ciphertexts();
+        // Where an operand is moved, its ciphertexts are as many as the product takes.
+        let mut brought =
+            |of: usize, packed: Option<&Packed>, count: usize, slots: usize| -> Result<Vec<Ciphertext<D>>> {
+                let operand = self.operand(of)?;
+                let Some(Packed::Parts(parts)) = packed else { return Ok(operand.to_vec()) };
+                let mut sums: Vec<Option<Ciphertext<D>>> = vec![None; count];
+                self.moved(parts, operand, &mut next, |to, x| {
+                    let x = x.with_slots(slots);
+                    sums[to] = Some(match sums[to].take() {
+                        None => x,
+                        Some(sum) => auto.add(&sum, &x)?,
+                    });
+                    Ok(())
+                })?;
+                sums.into_iter().map(|sum| sum.ok_or(limbwise::Error::State)).collect()
+            };
+        let [left_slots, right_slots] = step.product.slots();
+        let left = brought(step.of[0], step.left.as_ref(), step.groups * lefts, left_slots)?;
+        let right = brought(step.of[1], step.right.as_ref(), step.groups, right_slots)?;
+        let level = self.program.made.levels.values[at].made;
+        let group = |(left, right): (&[Ciphertext<D>], &Ciphertext<D>)| {
+            step.product.multiply(auto, options.strategy, (left, right), level)
+        };
+        let all = left.chunks(lefts).zip(&right).map(group).collect::<Result<Vec<_>>>()?;
+        Ok(all.concat().into_iter().map(|x| x.bounded_by(1.0)).collect())
+    }
+
+    /// A product of two matrices of which each number has messages of its own.
+    fn entries(&self, step: &EntryStep, at: usize) -> Result<Ciphertext<D>> {
+        let (eval, level, groups) =
+            (&self.auto.eval, self.program.made.levels.values[at].made, self.program.groups(at));
+        let Matrices { pairs, rows, inner, columns } = step.matrices;
+        let operand = |of: usize| self.auto.scale_to(&self.operand(of)?[0], 1.0, level + 2);
+        let (left, right) = (operand(step.of[0])?, operand(step.of[1])?);
+        // The numbers of one group of samples.
+        let taken = |x: &Ciphertext<D>, first: usize, count: usize, group: usize| match groups {
+            1 => eval.split(x, first, first + count),
+            _ => {
+                let one = |number: usize| eval.split(x, number * groups + group, number * groups + group + 1);
+                eval.stack(&(first..first + count).map(one).collect::<Vec<_>>())
+            }
+        };
+        let product = |pair: usize, group: usize| {
+            let a = taken(&left, pair * rows * inner, rows * inner, group);
+            let b = taken(&right, pair * inner * columns, inner * columns, group);
+            self.auto.settle(&eval.multiply_matrices(&a, &b, inner)?)
+        };
+        let mut all = Vec::new();
+        for pair in 0..pairs {
+            let own = (0..groups).map(|group| product(pair, group)).collect::<Result<Vec<_>>>()?;
+            if let [only] = &own[..] {
+                all.push(only.clone());
+                continue;
+            }
+            let numbers = (0..rows * columns).flat_map(|number| own.iter().map(move |x| (number, x)));
+            all.extend(numbers.map(|(number, x)| eval.split(x, number, number + 1)));
+        }
+        Ok(self.auto.scale_to(&eval.stack(&all), step.factor, level)?.bounded_by(1.0))
     }
 
     /// A product with a matrix at the scale of the level below: the division to it takes the weights' unit with it.

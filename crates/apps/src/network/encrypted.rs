@@ -14,6 +14,7 @@ use super::{
     layout::Layout,
     levels::LevelPlan,
     map::{Packed, Part},
+    matrices::{self, EntryStep, Making, MatrixStep},
     skeleton::{Operation, Value},
     twin::{Twin, most},
 };
@@ -44,6 +45,10 @@ pub(super) enum Step {
     },
     Function(usize, Activation),
     Product([usize; 2]),
+    /// Of two matrices.
+    Matrices(Box<MatrixStep>),
+    /// Of two matrices where samples have a slot each.
+    Entries(EntryStep),
 }
 
 /// What the program is made of; shared by all ways to run it.
@@ -89,7 +94,7 @@ impl Planned {
     ) -> std::result::Result<Self, NetworkError> {
         let outline = Outline::new(params, &options)?;
         outline.admits(params, &options)?;
-        let Outline { units, activations, levels, layouts } = outline;
+        let Outline { units, activations, levels, layouts, products } = outline;
         let slots = layouts.iter().map(|layout| layout.period).max().unwrap_or(1) * options.turns();
         let bootstrapping = options.bootstrapping.filter(|_| levels.bootstraps() > 0);
         let bootstrapping = bootstrapping.map(|plan| BootstrapPlan { slots, content: Content::Real, ..plan });
@@ -99,6 +104,17 @@ impl Planned {
             Ok(match &value.operation {
                 Operation::Input => Step::Input,
                 Operation::Product { of } => Step::Product(*of),
+                Operation::MatrixProduct { of, matrices } => match options.arrangement {
+                    Arrangement::Turns(turns) => {
+                        let placed = products[at].as_ref().expect("products have places");
+                        let making = Making { network, layouts: &layouts, units: &units, room, turns };
+                        Step::Matrices(Box::new(MatrixStep::new(placed, *of, at, &making)?))
+                    }
+                    Arrangement::Slots => {
+                        let factor = matrices::factor(*of, at, &units);
+                        Step::Entries(EntryStep { of: *of, matrices: *matrices, factor })
+                    }
+                },
                 Operation::Function { of, .. } => {
                     Step::Function(*of, activations[at].clone().expect("functions have polynomials"))
                 }
@@ -237,7 +253,7 @@ impl Planned {
     }
 
     /// Ciphertexts that all samples take where each has a slot.
-    fn groups(&self, at: usize) -> usize {
+    pub(super) fn groups(&self, at: usize) -> usize {
         self.options.samples.div_ceil(self.slots(at))
     }
 
@@ -309,23 +325,22 @@ impl Planned {
     pub fn maps(&self) -> Vec<(&Diagonals, LinearPlan)> {
         let mut all = Vec::new();
         for (step, levels) in self.made.steps.iter().zip(&self.made.levels.values) {
-            for part in parts(step) {
+            for (part, above) in parts(step) {
                 let map = &part.map.diagonals;
                 let Inference { strategy, plaintexts, .. } = self.options;
-                all.push((map, LinearPlan::new(&self.params, strategy.for_map(map), plaintexts, levels.made + 1)));
+                all.push((map, LinearPlan::new(&self.params, strategy.for_map(map), plaintexts, levels.made + above)));
             }
         }
         all
     }
 }
 
-/// The maps of a step that are evaluated as diagonals.
-pub(super) fn parts(step: &Step) -> impl Iterator<Item = &Part> {
+/// The maps of a step that are evaluated as diagonals, each with the levels above the step's result at which it is applied.
+pub(super) fn parts(step: &Step) -> impl Iterator<Item = (&Part, usize)> {
     let terms = if let Step::Affine { terms, .. } = step { &terms[..] } else { &[] };
-    terms.iter().flat_map(|(_, packed)| match packed {
-        Packed::Parts(parts) => &parts.list[..],
-        Packed::Factor(_) | Packed::Matrix(_) => &[],
-    })
+    let of_terms = terms.iter().flat_map(|(_, packed)| packed.parts()).map(|part| (part, 1));
+    let product = if let Step::Matrices(product) = step { Some(product) } else { None };
+    of_terms.chain(product.into_iter().flat_map(|product| product.parts()))
 }
 
 impl Program for Planned {
@@ -432,6 +447,8 @@ impl Program for Planned {
                 Step::Input => 0,
                 Step::Affine { terms, .. } => terms.iter().map(|&(operand, _)| of(operand)).sum(),
                 Step::Product(operands) => operands.iter().map(|&operand| of(operand)).sum(),
+                Step::Matrices(product) => product.of.iter().map(|&operand| of(operand)).sum(),
+                Step::Entries(product) => product.of.iter().map(|&operand| of(operand)).sum(),
                 Step::Function(operand, _) => of(*operand),
             };
             of(at) + operands
@@ -442,6 +459,7 @@ impl Program for Planned {
     fn transient_bytes(&self) -> u64 {
         let of = |step: &Step| match step {
             Step::Affine { terms, .. } => terms.iter().map(|(_, packed)| packed.transient_bytes()).sum(),
+            Step::Matrices(product) => product.maps().map(Packed::transient_bytes).sum(),
             _ => 0,
         };
         self.made.steps.iter().map(of).max().unwrap_or(0)
@@ -482,6 +500,7 @@ impl Planned {
                 Step::Input => "input".into(),
                 Step::Affine { .. } => "linear".into(),
                 Step::Product(_) => "product".into(),
+                Step::Matrices(_) | Step::Entries(_) => "matrix product".into(),
                 Step::Function(_, activation) => activation.text(),
             };
             let messages = (self.ciphertexts(at) * self.batch(at)) as u64;

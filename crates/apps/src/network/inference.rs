@@ -6,6 +6,7 @@ use super::{
     calibration::Range,
     layout::{Layout, layouts},
     levels::LevelPlan,
+    matrices::{self, Placed},
     skeleton::{Operation, Value},
     steep::{self, Squarings},
 };
@@ -57,13 +58,14 @@ const MOST_ENTRIES: usize = 1 << 24;
 /// operations an entry for each form of the keys, and records half a million of them a second.
 const MOST_COMPARED: usize = 1 << 19;
 
-/// Entries of all matrices of a network whose samples have a slot each.
+/// Entries of all matrices of a network whose samples have a slot each, and products of encrypted numbers.
 fn entries(network: &Skeleton) -> usize {
     let of = |value: &Value| match &value.operation {
         Operation::Affine { terms, .. } => {
             let of = terms.iter().map(|term| network.values[term.of].size().saturating_mul(value.size()));
             of.fold(0, usize::saturating_add)
         }
+        Operation::MatrixProduct { matrices, .. } => value.size().saturating_mul(matrices.inner),
         _ => 0,
     };
     network.values.iter().map(of).fold(0, usize::saturating_add)
@@ -127,7 +129,7 @@ impl Inference {
         let mut found = Found::default();
         for (at, value) in self.network.values.iter().enumerate() {
             let (unit, activation) = match &value.operation {
-                Operation::Input | Operation::Affine { .. } => (self.unit(at), None),
+                Operation::Input | Operation::Affine { .. } | Operation::MatrixProduct { .. } => (self.unit(at), None),
                 Operation::Product { of: [a, b] } => {
                     (Unit { middle: 0.0, half: units[*a].half * units[*b].half }, None)
                 }
@@ -176,6 +178,8 @@ pub(super) struct Outline {
     pub(super) activations: Vec<Option<Activation>>,
     pub(super) levels: LevelPlan,
     pub(super) layouts: Vec<Layout>,
+    /// The products of encrypted matrices among the values.
+    pub(super) products: Vec<Option<Placed>>,
 }
 
 impl Outline {
@@ -189,16 +193,19 @@ impl Outline {
         options: &Inference,
         Fitted { units, activations }: Fitted,
     ) -> std::result::Result<Self, NetworkError> {
-        let depth = |(value, activation): (&Value, &Option<Activation>)| match value.operation {
-            Operation::Input => 0,
-            _ => activation.as_ref().map_or(1, Activation::depth),
+        let slots = (params.max_slots() / options.turns()).max(1);
+        let products = matrices::placed(&options.network, slots)?;
+        let layouts = layouts(&options.network, &products, slots);
+        let depth = |(at, value): (usize, &Value)| match (&value.operation, &products[at]) {
+            (Operation::Input, _) => 0,
+            (Operation::MatrixProduct { of, .. }, Some(placed)) => matrices::depth(placed, &layouts[of[0]]),
+            _ => activations[at].as_ref().map_or(1, Activation::depth),
         };
-        let depths: Vec<usize> = options.network.values.iter().zip(&activations).map(depth).collect();
+        let depths: Vec<usize> = options.network.values.iter().enumerate().map(depth).collect();
         let policy = LevelPolicy::of(params);
         let bootstraps = policy.bootstraps && options.bootstrapping.is_some();
         let levels = LevelPlan::new(&options.network, &depths, LevelPolicy { bootstraps, ..policy })?;
-        let layouts = layouts(&options.network, (params.max_slots() / options.turns()).max(1));
-        Ok(Self { units, activations, levels, layouts })
+        Ok(Self { units, activations, levels, layouts, products })
     }
 
     /// Whether samples can lie as they are to.

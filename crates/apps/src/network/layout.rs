@@ -8,7 +8,11 @@
 //! (multiplexed packing \[LLL22\]). Values that are multiplied with each other, and what functions make of values, lie
 //! alike.
 
-use super::skeleton::{Operation, Skeleton, Term, Value};
+use super::{
+    linear::Linear,
+    matrices::Placed,
+    skeleton::{Operation, Skeleton, Term, Value},
+};
 use limbwise::ckks::tensor::Places;
 use std::sync::Arc;
 
@@ -22,6 +26,17 @@ pub struct Layout {
     pub count: usize,
     /// For images.
     raster: Option<Raster>,
+    /// For matrices that lie row after row.
+    rows: Option<Rows>,
+}
+
+/// Rows of a matrix in slots, or of several that share the slots of a row.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Rows {
+    /// A power of two.
+    pub(super) count: usize,
+    /// Slots from one to the next, a power of two.
+    pub(super) pitch: usize,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -42,7 +57,37 @@ impl Layout {
         let period = length.min(slots);
         // Ciphertexts behind the last element are left out.
         let count = places.iter().max().map_or(1, |&last| last as usize / period + 1);
-        Self { places: Arc::new(places), period, count, raster }
+        Self { places: Arc::new(places), period, count, raster, rows: None }
+    }
+
+    /// Elements at places of so many ciphertexts, in rows or not.
+    pub(super) fn placed(
+        places: impl Iterator<Item = usize>,
+        (period, count): (usize, usize),
+        rows: Option<Rows>,
+    ) -> Self {
+        Self { places: Arc::new(places.map(place).collect()), period, count, raster: None, rows }
+    }
+
+    /// Rows of numbers where those of another matrix lie: columns that a row has no room for lie behind all rows.
+    fn in_rows([count, columns]: [usize; 2], rows: Rows, slots: usize) -> Self {
+        let Rows { count: height, pitch } = rows;
+        let at = |row: usize, column: usize| column / pitch * height * pitch + row * pitch + column % pitch;
+        let places = (0..count).flat_map(|row| (0..columns).map(move |column| place(at(row, column)))).collect();
+        let length = height * pitch * columns.div_ceil(pitch).next_power_of_two();
+        Self { rows: Some(rows), ..Self::of(places, length, slots, None) }
+    }
+
+    /// The same places in ciphertexts of a longer period, and so in fewer.
+    pub(super) fn in_periods_of(self, period: usize) -> Self {
+        let count = (self.count * self.period).div_ceil(period.max(self.period));
+        Self { count, period: period.max(self.period), ..self }
+    }
+
+    /// In as few ciphertexts as they fit into without moving.
+    fn packed(self, slots: usize) -> Self {
+        let all = self.period * self.count.next_power_of_two();
+        self.in_periods_of(all.min(slots))
     }
 
     /// Channels in blocks of rasters, as many a block as the gaps have room for.
@@ -58,7 +103,9 @@ impl Layout {
             }
         }
         let blocks = channels.div_ceil(each).next_power_of_two();
-        Self::of(places, blocks * unit, slots, Some(raster))
+        let is_matrix = channels == 1 && each == 1;
+        let own = Rows { count: rows, pitch };
+        Self { rows: is_matrix.then_some(own), ..Self::of(places, blocks * unit, slots, Some(raster)) }
     }
 
     /// Elements of a value.
@@ -96,24 +143,36 @@ fn image(shape: &[usize]) -> Option<[usize; 3]> {
     }
 }
 
-/// The layouts of all values of a network, for ciphertexts of so many slots.
-pub fn layouts(skeleton: &Skeleton, slots: usize) -> Vec<Layout> {
-    let class = classes(skeleton);
+/// The layouts of all values of a network, for ciphertexts of so many slots. Products of encrypted matrices and their left
+/// operands lie as these products are planned.
+pub(super) fn layouts(skeleton: &Skeleton, products: &[Option<Placed>], slots: usize) -> Vec<Layout> {
+    let class = classes(skeleton, |_| Vec::new());
     let mut of_class: Vec<Option<Layout>> = vec![None; skeleton.values.len()];
-    let mut all: Vec<Layout> = Vec::new();
+    let planned = |value: &Value, at: usize| Some((value.operation.operands(), products.get(at)?.as_ref()?));
+    // A matrix by diagonals is the left operand of no other product than one that was planned for it.
     for (at, value) in skeleton.values.iter().enumerate() {
-        let layout = match &of_class[class[at]] {
-            Some(layout) => layout.clone(),
-            None => chosen(value, &all, slots),
-        };
-        of_class[class[at]] = Some(layout.clone());
-        all.push(layout);
+        let Some((of, placed)) = planned(value, at) else { continue };
+        of_class[class[at]] = Some(placed.result());
+        if placed.is_of_rows() {
+            of_class[class[of[0]]].get_or_insert_with(|| placed.left());
+        }
+    }
+    let mut wished: Vec<Option<Layout>> = vec![None; skeleton.values.len()];
+    for (at, value) in skeleton.values.iter().enumerate() {
+        let Some((of, placed)) = planned(value, at) else { continue };
+        wished[class[of[1]]].get_or_insert_with(|| placed.right());
+    }
+    let mut all: Vec<Layout> = Vec::new();
+    for at in 0..class.len() {
+        let own = class[at];
+        let layout = of_class[own].get_or_insert_with(|| chosen((skeleton, at), &all, wished[own].take(), slots));
+        all.push(layout.clone());
     }
     all
 }
 
-/// For each value the first of those that must lie as it does.
-fn classes(skeleton: &Skeleton) -> Vec<usize> {
+/// For each value the first of those that must lie as it does, or as more operands than those of elementwise operations do.
+pub(super) fn classes(skeleton: &Skeleton, more: impl Fn(&Operation) -> Vec<usize>) -> Vec<usize> {
     let mut class: Vec<usize> = (0..skeleton.values.len()).collect();
     let find = |class: &[usize], mut at: usize| {
         while class[at] != at {
@@ -122,10 +181,8 @@ fn classes(skeleton: &Skeleton) -> Vec<usize> {
         at
     };
     for (at, value) in skeleton.values.iter().enumerate() {
-        if matches!(value.operation, Operation::Input | Operation::Affine { .. }) {
-            continue;
-        }
-        for of in value.operation.operands() {
+        let alike = if value.operation.is_elementwise() { value.operation.operands() } else { more(&value.operation) };
+        for of in alike {
             let (a, b) = (find(&class, at), find(&class, of));
             class[a.max(b)] = a.min(b);
         }
@@ -133,17 +190,60 @@ fn classes(skeleton: &Skeleton) -> Vec<usize> {
     (0..class.len()).map(|at| find(&class, at)).collect()
 }
 
-fn chosen(value: &Value, all: &[Layout], slots: usize) -> Layout {
-    let Operation::Affine { terms, .. } = &value.operation else { return fresh(value, slots) };
+/// Where an image lies best that is read patch by patch, each of which becomes a row: a patch in a row as well.
+fn patches(skeleton: &Skeleton, at: usize, slots: usize) -> Option<Layout> {
+    let of_value = |value: &Value| {
+        let Operation::Affine { terms, .. } = &value.operation else { return None };
+        let read = |term: &Term| match term.chain.first() {
+            Some(Linear::Convolution { window, .. }) if term.of == at => Some((window.patches()?, window.clone())),
+            _ => None,
+        };
+        let ([count, size], window) = terms.iter().find_map(read)?;
+        let [rows, columns] = matrix(&value.shape)?;
+        // A few rows beside those of patches, as that of a class, leave them as they are.
+        let height = rows.next_power_of_two();
+        if columns != window.channels[1] || rows < count || height > 2 * count.next_power_of_two() {
+            return None;
+        }
+        let own = Rows { count: height, pitch: columns.next_power_of_two() };
+        let places = Layout::in_rows([count, size], own, slots);
+        let of = |element: usize| {
+            let [patch, within] = window.patch_of(element);
+            places.places[patch * size + within] as usize
+        };
+        let elements = (0..count * size).map(of);
+        Some(Layout::placed(elements, (places.period, places.count), Some(own)))
+    };
+    skeleton.values.iter().find_map(of_value)
+}
+
+fn chosen((skeleton, at): (&Skeleton, usize), all: &[Layout], wished: Option<Layout>, slots: usize) -> Layout {
+    let value = &skeleton.values[at];
+    let Operation::Affine { terms, .. } = &value.operation else {
+        let patches = || if value.operation == Operation::Input { patches(skeleton, at, slots) } else { None };
+        return wished.or_else(patches).unwrap_or_else(|| fresh(value, slots));
+    };
     // What is added as it is should not move.
-    let unmoved = |term: &&Term| term.chain.iter().all(|map| matches!(map, super::linear::Linear::Factor { .. }));
-    if let Some(term) = terms.iter().find(unmoved) {
-        return all[term.of].clone();
+    if let Some(term) = terms.iter().find(|term| term.is_unmoved()) {
+        return all[term.of].clone().packed(slots);
+    }
+    if let Some(wished) = wished {
+        return wished;
+    }
+    // What is a function of each row lies where the row does.
+    let by_rows = |term: &Term| {
+        let (rows, sides) = (all[term.of].rows?, matrix(&value.shape)?);
+        let keeps = |map: &Linear| matches!(map, Linear::Dense { lead: 2.., trail: 1, .. });
+        let is_alike = sides[0].next_power_of_two() == rows.count && term.chain.iter().any(keeps);
+        is_alike.then(|| Layout::in_rows(sides, rows, slots))
+    };
+    if let Some(layout) = terms.iter().find_map(by_rows) {
+        return layout;
     }
     let strided = |term: &Term| {
         let raster = all[term.of].raster?;
         let shape @ [_, height, width] = image(&value.shape).or_else(|| flattened(value.size(), term))?;
-        let strides = term.chain.iter().map(super::linear::Linear::strides);
+        let strides = term.chain.iter().map(Linear::strides);
         let [down, across] = strides.fold(raster.gaps, |gaps, strides| [gaps[0] * strides[0], gaps[1] * strides[1]]);
         let [down, across] = [down, across].map(usize::next_power_of_two);
         let fits = |[down, across]: &[usize; 2]| {
@@ -155,10 +255,16 @@ fn chosen(value: &Value, all: &[Layout], slots: usize) -> Layout {
     terms.iter().find_map(strided).unwrap_or_else(|| fresh(value, slots))
 }
 
+/// Rows and columns, if that is what the sides are.
+fn matrix(shape: &[usize]) -> Option<[usize; 2]> {
+    let first = shape.iter().position(|&side| side != 1).unwrap_or(0);
+    <[usize; 2]>::try_from(&shape[first..]).ok()
+}
+
 /// The image that a list of so many numbers was before it was flattened: the results of the last window lie beside each
 /// other.
 fn flattened(size: usize, term: &Term) -> Option<[usize; 3]> {
-    let [height, width] = term.chain.iter().rev().find_map(super::linear::Linear::windows)?;
+    let [height, width] = term.chain.iter().rev().find_map(Linear::windows)?;
     (height * width > 1 && size.is_multiple_of(height * width)).then(|| [size / (height * width), height, width])
 }
 

@@ -44,6 +44,11 @@ pub enum Packed {
 }
 
 impl Packed {
+    /// Its maps that are evaluated as diagonals.
+    pub fn parts(&self) -> &[Part] {
+        if let Self::Parts(parts) = self { &parts.list } else { &[] }
+    }
+
     /// Bytes of clear numbers that are there while the term is evaluated, beside those that are kept.
     pub fn transient_bytes(&self) -> u64 {
         if let Self::Parts(Parts { source: Some(source), .. }) = self { source.bytes } else { 0 }
@@ -303,7 +308,7 @@ mod tests {
             vec![value(shapes[0], Operation::Input), value(shapes[1], Operation::Affine { terms, bias: None })];
         let skeleton = Skeleton { values, weights: vec![weights.len()], outputs: vec![1] };
         skeleton.check().unwrap();
-        let layouts = layouts(&skeleton, slots);
+        let layouts = layouts(&skeleton, &[], slots);
         let [input, output] = [&layouts[0], &layouts[1]];
         let network = Arc::new(Network::new(skeleton, vec![weights]).unwrap());
         let tensors = &network.weights;

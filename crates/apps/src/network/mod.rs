@@ -23,6 +23,7 @@ pub mod layout;
 pub mod levels;
 pub mod linear;
 pub mod map;
+mod matrices;
 mod minimax;
 pub mod options;
 pub mod skeleton;
@@ -51,6 +52,10 @@ pub enum NetworkError {
         "layer {layer}: {function} has no finite value somewhere on [{from:.4}, {to:.4}], the calibrated range with its margin: calibrate on data that stay away from there, or choose a smaller --margin"
     )]
     Domain { layer: String, function: String, from: f64, to: f64 },
+    #[error(
+        "layer {layer}: a product of two encrypted matrices takes {needed} slots, a ciphertext has {slots} for it: choose a preset with a larger ring (limbwise params show), fewer samples together (--packing apart), or shorter sequences"
+    )]
+    Slots { layer: String, needed: usize, slots: usize },
     #[error(
         "a weight of {weight} in units of values, wanted at most {most} where each sample has a slot of its own: take another arrangement of samples (--packing turns)"
     )]

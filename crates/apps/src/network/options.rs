@@ -289,7 +289,7 @@ impl NetworkArgs {
             let bootstrapping = params.bootstrapping().map(|_| BootstrapPlan::fastest(params.max_slots()));
             match Outline::of(&params, &Inference { bootstrapping, ..inference.clone() }, fitted.clone()) {
                 Ok(outline) => possible.push((outline.ciphertexts(), name, params)),
-                Err(refused @ NetworkError::Levels { .. }) => reason = Some(refused),
+                Err(refused @ (NetworkError::Levels { .. } | NetworkError::Slots { .. })) => reason = Some(refused),
                 Err(refused) => return Err(refused.into()),
             }
         }

@@ -1,12 +1,14 @@
 //! A network without its weights, as both sides know it, and with them in the clear.
 //!
 //! A value is a list of numbers that the encrypted program keeps in ciphertexts of its own: an input, a sum of linear maps
-//! of other values with a bias, a function of another value number by number, or the product of two.
+//! of other values with a bias, a function of another value number by number, or the product of two, number by number or as
+//! matrices.
 
 use super::{
     NetworkError,
     function::Expression,
     linear::{Linear, apply, entries},
+    matrices::Matrices,
 };
 use serde::{Deserialize, Serialize};
 
@@ -24,9 +26,22 @@ pub struct Term {
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Operation {
     Input,
-    Affine { terms: Vec<Term>, bias: Option<usize> },
-    Function { of: usize, expression: Expression },
-    Product { of: [usize; 2] },
+    Affine {
+        terms: Vec<Term>,
+        bias: Option<usize>,
+    },
+    Function {
+        of: usize,
+        expression: Expression,
+    },
+    Product {
+        of: [usize; 2],
+    },
+    /// Of two encrypted matrices, or of pairs of them.
+    MatrixProduct {
+        of: [usize; 2],
+        matrices: Matrices,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -69,6 +84,13 @@ const MOST_ENTRIES: u64 = 1 << 33;
 /// In the place of a weight of zero, and nothing in any encoding.
 const NEARLY_ZERO: f64 = 1e-100;
 
+impl Term {
+    /// Whether its numbers stay where they are.
+    pub fn is_unmoved(&self) -> bool {
+        self.chain.iter().all(|map| matches!(map, Linear::Factor { .. }))
+    }
+}
+
 impl Value {
     /// Numbers in it.
     pub fn size(&self) -> usize {
@@ -83,8 +105,13 @@ impl Operation {
             Self::Input => Vec::new(),
             Self::Affine { terms, .. } => terms.iter().map(|term| term.of).collect(),
             Self::Function { of, .. } => vec![*of],
-            Self::Product { of } => of.to_vec(),
+            Self::Product { of } | Self::MatrixProduct { of, .. } => of.to_vec(),
         }
+    }
+
+    /// Whether each number is made of those at the same place.
+    pub fn is_elementwise(&self) -> bool {
+        matches!(self, Self::Function { .. } | Self::Product { .. })
     }
 }
 
@@ -128,6 +155,9 @@ impl Skeleton {
             if let Operation::Affine { terms, .. } = &value.operation {
                 total = terms.iter().fold(total, |all, term| all.saturating_add(entries(&term.chain, size)));
             }
+            if let Operation::MatrixProduct { matrices, .. } = value.operation {
+                total = total.saturating_add((size as u64).saturating_mul(matrices.inner as u64));
+            }
         }
         if elements > MOST_TOTAL {
             return refuse(format!("{elements} elements of values"));
@@ -158,6 +188,9 @@ impl Skeleton {
             }
             Operation::Function { of: operand, expression } => of(*operand) == size && expression.size() <= 256,
             Operation::Product { of: operands } => operands.iter().all(|&at| of(at) == size),
+            Operation::MatrixProduct { of: [left, right], matrices } => {
+                matrices.sizes() == Some([of(*left), of(*right), size])
+            }
         }
     }
 
@@ -217,6 +250,7 @@ impl Network {
                     all[*of].iter().map(|&x| replace(at, expression, x)).collect()
                 }
                 Operation::Product { of: [a, b] } => all[*a].iter().zip(&all[*b]).map(|(a, b)| a * b).collect(),
+                Operation::MatrixProduct { of: [a, b], matrices } => matrices.product([&all[*a], &all[*b]]),
             };
             all.push(made);
         }

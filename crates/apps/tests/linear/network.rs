@@ -144,6 +144,42 @@ fn errors_of_attention_are_expected_as_they_come() {
     assert!(conclusion.warnings.is_empty(), "{:?}", conclusion.warnings);
 }
 
+/// Products of encrypted matrices, by rows, by diagonals, in pieces, and of operands that lie elsewhere: one sample, two that take
+/// turns in a ciphertext and one that has the next, and a slot each.
+#[test]
+fn products_of_encrypted_matrices_are_those_of_the_graph() {
+    let network = Arc::new(import::load(&file("matrices.onnx")).unwrap());
+    let count =
+        |wanted: fn(&Operation) -> bool| network.skeleton.values.iter().filter(|v| wanted(&v.operation)).count();
+    assert_eq!(count(|operation| matches!(operation, Operation::MatrixProduct { .. })), 5);
+    let samples = rows("matrices_x.npy", 45);
+    let ranges = calibration::ranges(&network, &samples[3..]).unwrap();
+    for (arrangement, count) in [(Arrangement::Turns(1), 1), (Arrangement::Turns(2), 3), (Arrangement::Slots, 3)] {
+        let inference = Inference {
+            network: network.skeleton.clone(),
+            ranges: ranges.clone(),
+            samples: count,
+            arrangement,
+            ..inference(&self::network(), 0.005)
+        };
+        let program = Planned::new(&leveled(14), inference, &network).unwrap();
+        let client = NetworkClient::new(&program, &network, samples[..count].to_vec(), vec![0; count]).unwrap();
+        let (results, predicted) = session(&program, &client);
+        let conclusion = client.conclude(&results);
+        let got = conclusion.found.precision.mean;
+        assert!(
+            (predicted - 3.0..predicted + 8.0).contains(&got),
+            "{arrangement:?}: {got:.1} bits, {predicted:.1} expected"
+        );
+        assert!(conclusion.warnings.is_empty(), "{:?}", conclusion.warnings);
+        for (sample, scores) in samples.iter().zip(client.scores(&results)) {
+            let wanted = network.outputs(&network.exact(sample));
+            assert_eq!(scores.len(), wanted.len());
+            assert!(scores.iter().zip(&wanted).all(|(a, b)| (a - b).abs() < 0.02), "{scores:?} {wanted:?}");
+        }
+    }
+}
+
 /// Encrypted, a softmax whose exponentials are squared is the one of the network, and both sides read it from the file.
 #[test]
 fn exponentials_that_are_squared_decrypt_to_the_same_outputs() {

@@ -12,10 +12,64 @@ use crate::{
         operations::{self, KeyedAutomorphism},
     },
 };
-use limbwise_device::{Device, Region};
+use limbwise_device::{Device, Region, Rotation};
 use limbwise_math::galois::GaloisElement;
 
 const ROTATE: &str = Region::Rotate.name();
+
+/// A ciphertext with the digits of its second half, raised to QP once: all rotations share them.
+pub struct Hoisted<'e, 'a, D: Device> {
+    eval: &'e Evaluator<'a, D>,
+    op: &'static str,
+    input: Ciphertext<D>,
+    digits: Vec<D::Poly>,
+}
+
+impl<'e, 'a, D: Device> Hoisted<'e, 'a, D> {
+    /// Raises the digits of a ciphertext of two polynomials if they are needed.
+    pub(super) fn new(eval: &'e Evaluator<'a, D>, op: &'static str, input: &Ciphertext<D>, needed: bool) -> Self {
+        let params = eval.params;
+        let (digits, special) = params.gadget(input.level);
+        let full = params.basis(input.level) | special;
+        let digits = if needed { eval.dev.mod_up(&input.parts[1], &digits, full) } else { Vec::new() };
+        Self { eval, op, input: input.clone(), digits }
+    }
+
+    /// The raised digits; none if no rotation uses them.
+    pub(super) fn digits(&self) -> &[D::Poly] {
+        &self.digits
+    }
+
+    /// [`Evaluator::rotate`] of the ciphertext.
+    ///
+    /// Cost: a gadget product and two mod_downs.
+    ///
+    /// # Errors
+    /// As [`Evaluator::rotate`].
+    pub fn rotate(&self, steps: i64) -> Result<Ciphertext<D>> {
+        let Some((left, g)) = self.eval.shorter(&self.input, steps) else { return Ok(self.input.clone()) };
+        let mut rotated = self.moved(g)?;
+        rotated.shadow = self.input.shadow.as_ref().map(|s| s.rotated(left));
+        Ok(self.eval.report(self.op, &[&self.input], With::Galois(g), rotated))
+    }
+
+    /// An automorphism of the ciphertext, without its shadow.
+    pub(super) fn moved(&self, g: GaloisElement) -> Result<Ciphertext<D>> {
+        let (Evaluator { dev, params, .. }, input) = (self.eval, &self.input);
+        let basis = params.basis(input.level);
+        let rotation = self.eval.rotation(self.op, g, input.level)?;
+        let _region = dev.region("hoisted_rotation", g.value());
+        // Permuting raised digits equals raising permuted ones.
+        let digits: Vec<D::Poly> = self.digits.iter().map(|digit| dev.automorphism(digit, g)).collect();
+        let product = dev.gadget_product(&digits, &rotation.key);
+        drop(digits);
+        let [d0, d1] = product.map(|half| dev.mod_down(&half, basis));
+        let parts = vec![dev.add(&dev.automorphism(&input.parts[0], g), &d0), d1];
+        let moved = input.estimate.after_automorphism(g, params.log_n());
+        let estimate = moved.after_key_switch(params, input.level, input.slots, input.scale);
+        Ok(Ciphertext { parts, estimate, shadow: None, ..*input })
+    }
+}
 
 impl<D: Device> Evaluator<'_, D> {
     /// Rotates the slots to the left by `steps` (to the right if negative), taken modulo the slot count.
@@ -23,18 +77,37 @@ impl<D: Device> Evaluator<'_, D> {
     /// # Errors
     /// [`KeyError`](crate::error::KeyError) without the rotation's key, or for a ciphertext of three polynomials.
     pub fn rotate(&self, a: &Ciphertext<D>, steps: i64) -> Result<Ciphertext<D>> {
+        let Some((left, g)) = self.shorter(a, steps) else { return Ok(a.clone()) };
+        let mut rotated = self.automorphism(ROTATE, a, g)?;
+        rotated.shadow = a.shadow.as_ref().map(|s| s.rotated(left));
+        Ok(self.report(ROTATE, &[a], With::Galois(g), rotated))
+    }
+
+    /// The steps to the left of a rotation and its Galois element, unless it moves nothing. Of two equivalent rotations it is
+    /// the shorter: with few slots many Galois elements act alike, and then they share one key.
+    fn shorter(&self, a: &Ciphertext<D>, steps: i64) -> Option<(usize, GaloisElement)> {
         let slots = a.slots as i64;
         let left = steps.rem_euclid(slots);
-        if left == 0 {
-            return Ok(a.clone());
-        }
-        // The shorter of two equivalent rotations: with few slots many Galois elements act alike, and then they share
-        // one key.
         let shorter = if left > slots / 2 { left - slots } else { left };
         let g = GaloisElement::rotation(shorter, self.params.log_n());
-        let mut rotated = self.automorphism(ROTATE, a, g)?;
-        rotated.shadow = a.shadow.as_ref().map(|s| s.rotated(usize::try_from(left).unwrap_or(0)));
-        Ok(self.report(ROTATE, &[a], With::Galois(g), rotated))
+        usize::try_from(left).ok().filter(|&left| left != 0).map(|left| (left, g))
+    }
+
+    /// Decomposes a ciphertext once for several rotations.
+    ///
+    /// Cost: one mod_up. Source: \[HS18\]
+    ///
+    /// # Errors
+    /// For a ciphertext of three polynomials.
+    pub fn hoisted<'e>(&'e self, a: &Ciphertext<D>) -> Result<Hoisted<'e, 'e, D>> {
+        linear(ROTATE, a)?;
+        Ok(Hoisted::new(self, ROTATE, a, true))
+    }
+
+    /// A rotation with its key at a level.
+    pub(super) fn rotation(&self, op: &'static str, galois: GaloisElement, level: usize) -> Result<Rotation<D::Poly>> {
+        let key = self.keys.key(op, KeyName::galois(galois, self.params, level), level)?;
+        Ok(Rotation { galois, key: key.at(self.dev, self.params, level)? })
     }
 
     /// Conjugates all slots.

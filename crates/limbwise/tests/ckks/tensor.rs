@@ -9,6 +9,7 @@ use limbwise::{
         tensor::{
             Convolution, Filters, Image, ImageLayout, Matrix, MatrixLayout, MatrixProduct, PackedMap, Padding, Spread,
             SquareProduct,
+            row_product::{RowForm, RowGrid, RowProduct},
         },
     },
     params::Params,
@@ -262,6 +263,8 @@ fn results_repeat_for_the_next_map() {
 enum Operation<'a> {
     Map(&'a PackedMap),
     Square(&'a SquareProduct),
+    /// `(A·Bᵀ)·C`: of rows, and of the diagonals that come of them.
+    Rows([RowProduct; 2]),
 }
 
 impl Operation<'_> {
@@ -275,7 +278,12 @@ impl Operation<'_> {
         match self {
             Self::Map(map) => vec![(&map.diagonals, LinearPlan::new(params, strategy, form, level))],
             Self::Square(square) => square.plans(params, strategy, form, level),
+            Self::Rows(_) => Vec::new(),
         }
+    }
+
+    fn levels(&self) -> usize {
+        if let Self::Rows(_) = self { 4 } else { 3 }
     }
 
     fn run<D: Device>(
@@ -293,6 +301,11 @@ impl Operation<'_> {
         match self {
             Self::Map(map) => map.apply(auto, &maps[0], &inputs[0]),
             Self::Square(square) => auto.settle(&square.multiply(auto, &maps, &inputs[0], &inputs[1])?),
+            Self::Rows([first, second]) => {
+                let [left, right, mixed] = [0, 1, 2].map(|at: usize| inputs[at].clone().with_slots(first.slots()[1]));
+                let scores = first.multiply(auto, strategy, (&[left], &right), 2)?;
+                Ok(second.multiply(auto, strategy, (&scores, &mixed), 0)?.remove(0))
+            }
         }
     }
 
@@ -329,7 +342,7 @@ fn encrypted(
     strategies: &[Strategy],
     look: impl Fn(&str, Vec<Vec<Complex64>>),
 ) {
-    let params = Params::new(&small(3)).unwrap();
+    let params = Params::new(&small(operation.levels())).unwrap();
     for (i, &strategy) in strategies.iter().enumerate() {
         let form = PlaintextForm::ALL[i % 2];
         let s = Session::with_keys(params.clone(), &operation.requirements(&params, strategy, form, inputs));
@@ -412,6 +425,45 @@ fn products_of_encrypted_matrices_decrypt_to_their_twins() {
     }
 }
 
+/// Attention without a softmax: nothing is transposed, and masks leave out what a rotation takes from another pair.
+#[test]
+fn products_of_rows_and_of_diagonals_decrypt_to_theirs() {
+    for ([rows, pairs, inner, columns], strategies) in
+        [([8, 2, 4, 3], &ALL[..]), ([5, 3, 4, 4], &ALL[3..4]), ([3, 1, 16, 9], &ALL[1..2])]
+    {
+        let grid = RowGrid::of([rows, pairs, inner.max(columns)]);
+        let first = RowProduct::new(grid, RowForm::OfRows, [pairs, rows, inner], 1).unwrap().times(0.25);
+        let second = RowProduct::new(grid, RowForm::OfDiagonals, [pairs, rows, columns], 1).unwrap();
+        let draw = |columns: usize, name: &str| -> Vec<Matrix> {
+            (0..pairs).map(|pair| matrix(rows, columns, &format!("{name} {pair}"))).collect()
+        };
+        let (a, b, c) = (draw(inner, "a"), draw(inner, "b"), draw(columns, "c"));
+        let packed = |matrices: &[Matrix], place: &dyn Fn(usize, [usize; 2]) -> usize| {
+            let mut slots = vec![Complex64::default(); grid.slots()];
+            for (pair, matrix) in matrices.iter().enumerate() {
+                for (at, x) in matrix.values().iter().enumerate() {
+                    slots[place(pair, [at / matrix.columns(), at % matrix.columns()])] = (*x).into();
+                }
+            }
+            vec![slots.repeat(SLOTS / grid.slots())]
+        };
+        let skewed = |pair, entry| grid.skewed(pair, entry);
+        let inputs = [packed(&a, &|pair, entry| grid.by_rows(pair, entry)), packed(&b, &skewed), packed(&c, &skewed)];
+        encrypted(&Operation::Rows([first, second]), &inputs, strategies, |how, slots| {
+            for pair in 0..pairs {
+                let turned = Matrix::new(inner, rows, {
+                    let entry = |at: usize| b[pair].at(at % rows, at / rows);
+                    (0..inner * rows).map(entry).collect()
+                });
+                let wanted = a[pair].product(&turned.unwrap()).unwrap().product(&c[pair]).unwrap();
+                let got = |at: usize| 4.0 * slots[0][grid.by_rows(pair, [at / columns, at % columns])].re;
+                let got: Vec<f64> = (0..rows * columns).map(got).collect();
+                close(&got, wanted.values(), 2f64.powi(-10), &format!("{rows} rows, {pairs} pairs, {how}"));
+            }
+        });
+    }
+}
+
 fn said<T>(result: Result<T>) -> String {
     result.err().map_or_else(String::new, |e: Error| e.to_string())
 }
@@ -446,6 +498,8 @@ fn mistakes_teach() {
         (said(SquareProduct::new(9, 64)), "a matrix of 9×9 takes 81 slots, a ciphertext has 64"),
         (said(SquareProduct::new(0, 64)), "wanted at least 1×1"),
         (said(square.pack(std::slice::from_ref(&ok))), "fill up with zeros"),
+        (said(RowProduct::new(RowGrid::of([4, 1, 4]), RowForm::OfRows, [1, 5, 4], 1)), "sizes within a grid"),
+        (said(RowProduct::new(RowGrid::of([8, 1, 2]), RowForm::OfDiagonals, [1, 8, 2], 3)), "in blocks of 3"),
         (said(square.pack(&vec![matrix(5, 5, "A"); 3])), "3 matrices, wanted at most 2"),
         (said(square.unpack(&[], 1)), "1 products in 0 slots"),
         (said(Filters::new([1, 1, 1, 1], vec![1.0], vec![], 0, Padding::Same)), "a stride of 0"),

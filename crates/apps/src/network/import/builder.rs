@@ -5,6 +5,7 @@ use crate::network::{
     Network, NetworkError, Skeleton,
     function::{Expression, Joined},
     linear::{Axis, Linear, apply, entries},
+    matrices::Matrices,
     skeleton::{Operation, Term, Value},
     steep::Squarings,
 };
@@ -170,9 +171,10 @@ impl Builder {
         }
     }
 
-    /// A value whose range is its own: that of a product is only bounded.
+    /// A value that functions are made of: the range of a product is only bounded, and one of matrices may lie in many
+    /// ciphertexts.
     fn ranged(&mut self, of: usize) -> usize {
-        if !matches!(self.values[of].operation, Operation::Product { .. }) {
+        if !matches!(self.values[of].operation, Operation::Product { .. } | Operation::MatrixProduct { .. }) {
             return of;
         }
         let terms = vec![Term { of, chain: Vec::new() }];
@@ -303,6 +305,14 @@ impl Builder {
         Ok(Tensor::new(a.shape.clone(), Form::Function { of, expression: Expression::X }))
     }
 
+    /// The product of two tensors of matrices, both encrypted.
+    pub(super) fn matrix_product(&mut self, of: [&Tensor; 2], matrices: Matrices, shape: Vec<usize>) -> Taken<Tensor> {
+        size(&shape)?;
+        let of = [self.value(of[0])?, self.value(of[1])?];
+        let of = self.push(shape.clone(), Operation::MatrixProduct { of, matrices });
+        Ok(Tensor::new(shape, Form::Function { of, expression: Expression::X }))
+    }
+
     pub(super) fn negated(&mut self, tensor: &Tensor) -> Taken<Tensor> {
         self.times(tensor, -1.0)
     }
@@ -395,7 +405,7 @@ fn renumber(operation: &mut Operation, places: &[usize], lists: &mut Lists) {
     match operation {
         Operation::Input => {}
         Operation::Function { of, .. } => *of = places[*of],
-        Operation::Product { of } => *of = of.map(|at| places[at]),
+        Operation::Product { of } | Operation::MatrixProduct { of, .. } => *of = of.map(|at| places[at]),
         Operation::Affine { terms, bias } => {
             for Term { of, chain } in terms {
                 *of = places[*of];

@@ -12,6 +12,7 @@ use super::{
 use crate::network::{
     function::{Expression, Joined, Named},
     linear::{Axis, Linear},
+    skeleton::Term,
 };
 
 /// The larger of all of some tensors of one shape, pair by pair.
@@ -195,6 +196,16 @@ pub(super) fn spread_sum(b: &mut Builder, x: &Tensor, summed: &[bool], factor: f
     b.broadcast(&sum, &x.shape)
 }
 
+/// A tensor that is read several times by one operator: as a value of its own, unless it is a value whose numbers are only moved
+/// and scaled, which every reader's map does for itself.
+pub(super) fn read_often(b: &mut Builder, x: &Tensor) -> Taken<Tensor> {
+    let moves = |term: &Term| term.chain.iter().all(|map| map.longest_row() == 1);
+    match &x.form {
+        Form::Sum { terms, .. } if terms.len() == 1 && moves(&terms[0]) => Ok(x.clone()),
+        _ => b.shared(x.clone()),
+    }
+}
+
 /// An axis, which counts from the end if it is negative.
 pub(super) fn axis(axis: i64, sides: usize) -> Taken<usize> {
     let places = i64::try_from(sides).unwrap_or(i64::MAX);
@@ -212,7 +223,7 @@ fn share(x: &Tensor, summed: &[bool]) -> f64 {
 /// `(x − mean)/√(variance + ε)` over some axes, with the mean and the inverse deviation.
 fn normalized(b: &mut Builder, x: &Tensor, summed: &[bool], epsilon: f64) -> Taken<[Tensor; 3]> {
     let layer = b.layer.clone();
-    let x = b.shared(x.clone())?;
+    let x = read_often(b, x)?;
     let mean = spread_sum(b, &x, summed, share(&x, summed))?;
     let centred = subtracted(b, &x, &mean)?;
     b.layer = format!("{layer} (centred)");

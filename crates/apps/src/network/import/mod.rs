@@ -162,12 +162,19 @@ fn of_model(
     Ok((network, metadata))
 }
 
+/// Operators that take a part of their first input.
+const PARTS: [&str; 3] = ["Gather", "Slice", "Split"];
+/// Readers that take parts of one tensor, at most: parts may overlap, and each is computed on its own.
+const MOST_PARTS: usize = 8;
+
 struct Importer<'g> {
     builder: Builder,
     tensors: HashMap<String, Tensor>,
     constants: HashMap<&'g str, &'g onnx::Tensor>,
     /// How often a tensor is read by nodes that anything comes of.
     uses: HashMap<&'g str, usize>,
+    /// Tensors of which all readers, a few, take parts.
+    taken_in_parts: HashSet<&'g str>,
     needed: HashSet<&'g str>,
     /// Tensors of integers that are encrypted.
     whole: HashSet<String>,
@@ -192,11 +199,23 @@ impl<'g> Importer<'g> {
                 }
             }
         }
+        let mut taken_in_parts: HashSet<&str> =
+            uses.iter().filter(|&(_, &count)| count <= MOST_PARTS).map(|(&name, _)| name).collect();
+        for node in graph.nodes.iter().filter(|node| node.outputs.iter().any(|name| needed.contains(name.as_str()))) {
+            let parts = PARTS.contains(&&*node.operator);
+            node.inputs.iter().skip(usize::from(parts)).for_each(|name| {
+                taken_in_parts.remove(name.as_str());
+            });
+        }
+        graph.outputs.iter().for_each(|output| {
+            taken_in_parts.remove(output.name.as_str());
+        });
         Self {
             builder: Builder::default(),
             tensors: HashMap::new(),
             constants,
             uses,
+            taken_in_parts,
             needed,
             whole: HashSet::new(),
             version,
@@ -283,7 +302,9 @@ impl<'g> Importer<'g> {
                 self.whole.insert(name.clone());
             }
             let often = self.uses.get(name.as_str()).is_some_and(|&count| count > 1);
-            let tensor = if often { self.builder.shared(tensor).map_err(at)? } else { tensor };
+            // Parts of a sum are sums of their own, of fewer products each: nobody needs the whole.
+            let in_parts = matches!(tensor.form, Form::Sum { .. }) && self.taken_in_parts.contains(name.as_str());
+            let tensor = if often && !in_parts { self.builder.shared(tensor).map_err(at)? } else { tensor };
             self.tensors.insert(name.clone(), tensor);
         }
         Ok(())

@@ -4,44 +4,67 @@ use super::{
     Taken,
     builder::{Builder, Tensor, size},
     operators::{Attributes, needed},
-    pointwise::joined,
     refuse,
-    shapes::strides,
-    windows::last_turned,
+    shapes::{strides, transposed},
+    windows::matmul,
 };
 use crate::network::{
-    function::Joined,
     linear::{Axis, Linear},
+    matrices::Matrices,
 };
 
 /// Products of numbers in a product of two encrypted matrices.
-const MOST_PRODUCTS: usize = 1 << 20;
+const MOST_PRODUCTS: usize = 1 << 34;
+/// Places that are summed, for each row and column: of more, each is a step of two rotations, and the sum is divided.
+const LONG: usize = 4;
 
-/// Products of encrypted matrices: both repeated to all triples of row, column and place, multiplied there, and summed.
+/// A product of encrypted matrices, one for each place of the leading sides.
 pub(super) fn encrypted(
-    builder: &mut Builder,
+    b: &mut Builder,
     [left, right]: [&Tensor; 2],
     (lead, [rows, inner, columns]): (&[usize], [usize; 3]),
 ) -> Taken<Tensor> {
     let all = [lead, &[rows, columns, inner]].concat();
-    let count = all.iter().try_fold(1_usize, |all, &side| all.checked_mul(side)).filter(|&all| all <= MOST_PRODUCTS);
-    if count.is_none() {
+    if all.iter().try_fold(1_usize, |all, &side| all.checked_mul(side)).is_none_or(|all| all > MOST_PRODUCTS) {
         let wanted = format!("at most {MOST_PRODUCTS} products of numbers, or one of the matrices constant");
         return refuse(format!("a product of two encrypted matrices, {rows}×{inner} and {inner}×{columns}"), wanted);
     }
-    let (left, right) = (builder.shared(left.clone())?, builder.shared(right.clone())?);
-    let turned = last_turned(builder, &right)?;
-    let mut sides = [left.shape.clone(), turned.shape.clone()];
-    let [first, second] = sides.each_mut();
-    first.insert(first.len() - 1, 1);
-    second.insert(second.len() - 2, 1);
-    let [first, second] = sides;
-    let left = builder.broadcast(&left.reshaped(first), &all)?;
-    let right = builder.broadcast(&turned.reshaped(second), &all)?;
-    let products = builder.multiplied(&left, &right)?;
-    let summed = (0..all.len()).map(|at| at + 1 == all.len()).collect();
-    let shape = [lead, &[rows, columns]].concat();
-    builder.linear(&products, Linear::Sum { sides: all, summed, factor: 1.0 }, shape)
+    let left = b.broadcast(left, &[lead, &[rows, inner]].concat())?;
+    let right = b.broadcast(right, &[lead, &[inner, columns]].concat())?;
+    let pairs = size(lead)?;
+    let result = [lead, &[rows, columns]].concat();
+    let most = rows.max(columns);
+    if inner <= LONG * most {
+        return product(b, [&left, &right], Matrices { pairs, rows, inner, columns }, result);
+    }
+    // Pieces of as many places as there are rows or columns are matrices of their own, and their products are summed.
+    let pieces = inner.div_ceil(most);
+    let filled = |axis: Axis| Axis { side: inner, ..axis };
+    let all = pieces * most;
+    let left = {
+        let axes = vec![Axis::whole(pairs * rows, inner), filled(Axis::whole(all, 1))];
+        let whole =
+            b.linear(&left, Linear::View { axes, offset: 0, inputs: left.size() }, vec![pairs, rows, pieces, most])?;
+        transposed(b, &whole, &[0, 2, 1, 3])?
+    };
+    let axes = vec![Axis::whole(pairs, inner * columns), filled(Axis::whole(all, columns)), Axis::whole(columns, 1)];
+    let inputs = right.size();
+    let right = b.linear(&right, Linear::View { axes, offset: 0, inputs }, vec![pairs, pieces, most, columns])?;
+    let matrices = Matrices { pairs: pairs * pieces, rows, inner: most, columns };
+    let sides = vec![pairs, pieces, rows, columns];
+    let products = product(b, [&left, &right], matrices, sides.clone())?;
+    let summed = vec![false, true, false, false];
+    b.linear(&products, Linear::Sum { sides, summed, factor: 1.0 }, result)
+}
+
+/// A product of matrices; of those of one number each it is one of numbers.
+fn product(b: &mut Builder, of: [&Tensor; 2], matrices: Matrices, shape: Vec<usize>) -> Taken<Tensor> {
+    let Matrices { rows, inner, columns, .. } = matrices;
+    if [rows, inner, columns] != [1; 3] {
+        return b.matrix_product(of, matrices, shape);
+    }
+    let [left, right] = of.map(|x| x.reshaped(shape.clone()));
+    b.multiplied(&left, &right)
 }
 
 /// Letters of an operand, one for each of its sides.
@@ -70,53 +93,98 @@ fn equation(text: &str, operands: usize) -> Taken<(Vec<Letters>, Letters)> {
     Ok((all, result))
 }
 
-/// A sum of products over named sides, of one operand or two: both are repeated to all sides, multiplied, and summed.
-pub(super) fn einsum(b: &mut Builder, attributes: Attributes<'_>, inputs: &[Option<Tensor>]) -> Taken<Tensor> {
-    let operands = (0..inputs.len()).map(|at| needed(inputs, at)).collect::<Taken<Vec<_>>>()?;
-    if operands.len() > 2 {
-        return refuse(format!("{} operands", operands.len()), "one or two");
-    }
-    let (letters, result) = equation(attributes.text("equation"), operands.len())?;
-    // Those of the result first, then those that are summed.
-    let mut all = result.clone();
-    letters.iter().flatten().for_each(|c| {
-        if !all.contains(c) {
-            all.push(*c);
-        }
-    });
-    let mut sides = vec![0; all.len()];
-    for (tensor, own) in operands.iter().zip(&letters) {
-        if own.len() != tensor.shape.len() {
-            return refuse(format!("{} letters for a tensor of {:?}", own.len(), tensor.shape), "one for each side");
-        }
-        for (letter, &side) in own.iter().zip(&tensor.shape) {
-            let at = all.iter().position(|c| c == letter).unwrap_or(0);
-            if sides[at] != 0 && sides[at] != side {
-                return refuse(format!("sides of {} and {side} for {letter}", sides[at]), "equal ones");
+/// The sides of a sum of products, by letters.
+struct Named {
+    letters: Letters,
+    sizes: Vec<usize>,
+}
+
+impl Named {
+    fn of(operands: &[&Tensor], letters: &[Letters]) -> Taken<Self> {
+        let mut all = Self { letters: Letters::new(), sizes: Vec::new() };
+        for (tensor, own) in operands.iter().zip(letters) {
+            if own.len() != tensor.shape.len() {
+                return refuse(
+                    format!("{} letters for a tensor of {:?}", own.len(), tensor.shape),
+                    "one for each side",
+                );
             }
-            sides[at] = side;
+            for (&letter, &side) in own.iter().zip(&tensor.shape) {
+                match all.letters.iter().position(|&c| c == letter) {
+                    Some(at) if all.sizes[at] != side => {
+                        return refuse(format!("sides of {} and {side} for {letter}", all.sizes[at]), "equal ones");
+                    }
+                    Some(_) => {}
+                    None => {
+                        all.letters.push(letter);
+                        all.sizes.push(side);
+                    }
+                }
+            }
         }
+        Ok(all)
     }
-    let count = size(&sides)?;
-    if operands.iter().all(|tensor| tensor.numbers().is_none()) && operands.len() == 2 && count > MOST_PRODUCTS {
-        let wanted = format!("at most {MOST_PRODUCTS}, or one of the operands constant");
-        return refuse(format!("{count} products of encrypted numbers"), wanted);
+
+    fn sizes(&self, letters: &[char]) -> Vec<usize> {
+        let size = |letter| self.letters.iter().position(|c| c == letter).map_or(1, |at| self.sizes[at]);
+        letters.iter().map(size).collect()
     }
-    let mut spread = Vec::new();
-    for (&tensor, own) in operands.iter().zip(&letters) {
-        let steps = strides(&tensor.shape);
+
+    /// An operand with these sides; its others are summed, and of a letter that it has twice the diagonal is taken.
+    fn brought(&self, b: &mut Builder, (tensor, own): (&Tensor, &Letters), to: &[char]) -> Taken<Tensor> {
+        let mut all = to.to_vec();
+        own.iter().for_each(|c| {
+            if !all.contains(c) {
+                all.push(*c)
+            }
+        });
+        let (sizes, steps) = (self.sizes(&all), strides(&tensor.shape));
         let axis = |(letter, &size): (&char, &usize)| {
             let step = own.iter().zip(&steps).filter(|(c, _)| *c == letter).map(|(_, step)| step).sum();
             Axis::whole(size, step)
         };
-        let axes = all.iter().zip(&sides).map(axis).collect();
-        spread.push(b.linear(tensor, Linear::View { axes, offset: 0, inputs: tensor.size() }, sides.clone())?);
+        let axes = all.iter().zip(&sizes).map(axis).collect();
+        let kept = sizes[..to.len()].to_vec();
+        let viewed = match *own == all {
+            true => tensor.clone(),
+            false => b.linear(tensor, Linear::View { axes, offset: 0, inputs: tensor.size() }, sizes.clone())?,
+        };
+        if all.len() == to.len() {
+            return Ok(viewed);
+        }
+        let summed = (0..all.len()).map(|at| at >= to.len()).collect();
+        b.linear(&viewed, Linear::Sum { sides: sizes, summed, factor: 1.0 }, kept)
     }
-    let product = match &spread[..] {
-        [left, right] => joined(b, Joined::Mul, left, right)?,
-        [one] => one.clone(),
-        _ => return refuse("no operand", "one or two"),
+}
+
+/// A sum of products over named sides, of one operand or two: two are a product of matrices, one for each place of the sides
+/// that both and the result have.
+pub(super) fn einsum(b: &mut Builder, attributes: Attributes<'_>, inputs: &[Option<Tensor>]) -> Taken<Tensor> {
+    let operands = (0..inputs.len()).map(|at| needed(inputs, at)).collect::<Taken<Vec<_>>>()?;
+    let (letters, result) = equation(attributes.text("equation"), operands.len())?;
+    let named = Named::of(&operands, &letters)?;
+    let ([left, right], [of_left, of_right]) = match (&operands[..], &letters[..]) {
+        ([one], [own]) => return named.brought(b, (one, own), &result),
+        ([left, right], [of_left, of_right]) => ([*left, *right], [of_left, of_right]),
+        _ => return refuse(format!("{} operands", operands.len()), "one or two"),
     };
-    let summed = (0..all.len()).map(|at| at >= result.len()).collect();
-    b.linear(&product, Linear::Sum { sides: sides.clone(), summed, factor: 1.0 }, sides[..result.len()].into())
+    let of =
+        |letters: &Letters, is: &dyn Fn(&char) -> bool| -> Letters { letters.iter().copied().filter(is).collect() };
+    let lead = of(&result, &|c| of_left.contains(c) && of_right.contains(c));
+    let rows = of(&result, &|c| of_left.contains(c) && !of_right.contains(c));
+    let columns = of(&result, &|c| of_right.contains(c) && !of_left.contains(c));
+    let inner = of(&named.letters, &|c| of_left.contains(c) && of_right.contains(c) && !result.contains(c));
+    let sides = [&lead, &rows, &inner, &columns].map(|letters| named.sizes(letters).iter().product());
+    let [pairs, height, places, width]: [usize; 4] = sides;
+    let left = named.brought(b, (left, of_left), &[&lead[..], &rows, &inner].concat())?;
+    let right = named.brought(b, (right, of_right), &[&lead[..], &inner, &columns].concat())?;
+    let (left, right) = (left.reshaped(vec![pairs, height, places]), right.reshaped(vec![pairs, places, width]));
+    let product = matmul(b, &left, &right)?;
+    let made = [lead, rows, columns].concat();
+    let product = product.reshaped(named.sizes(&made));
+    if made == result {
+        return Ok(product);
+    }
+    let order: Vec<usize> = result.iter().map(|c| made.iter().position(|other| other == c).unwrap_or(0)).collect();
+    transposed(b, &product, &order)
 }

@@ -7,7 +7,7 @@
 use super::{
     Taken,
     builder::{Builder, Tensor},
-    composed::{axis, spread_sum},
+    composed::{axis, read_often, spread_sum},
     operators::Attributes,
     pointwise::{function, joined, subtracted},
 };
@@ -30,7 +30,7 @@ fn powers(b: &mut Builder, attributes: Attributes<'_>, x: &Tensor) -> Taken<Powe
     let layer = b.layer.clone();
     let squarings = b.squarings.get(&layer).copied().unwrap_or(0);
     let summed: Vec<bool> = (0..x.shape.len()).map(|axis| axis == at).collect();
-    let x = b.shared(x.clone())?;
+    let x = read_often(b, x)?;
     let mean = spread_sum(b, &x, &summed, 1.0 / x.shape[at] as f64)?;
     let centred = subtracted(b, &x, &mean)?;
     b.layer = format!("{layer} (centred)");

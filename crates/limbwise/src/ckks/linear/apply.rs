@@ -7,7 +7,7 @@ use super::{
     transform::{Encoded, Stored},
 };
 use crate::{
-    ckks::{Auto, Ciphertext, Estimate, Evaluator, evaluator::linear, watch::With},
+    ckks::{Auto, Ciphertext, Estimate, Evaluator, evaluator::linear, rotation::Hoisted, watch::With},
     error::{LevelError, Result, ScaleError, ShapeError},
     rlwe::{KeyName, noise},
 };
@@ -153,9 +153,17 @@ impl<'r, D: Device> Run<'r, D> {
 
     /// A rotation with its key at the input's level.
     pub(super) fn rotation(&self, steps: i64) -> Result<Rotation<D::Poly>> {
-        let galois = self.galois(steps);
-        let key = self.eval.keys.key(self.op, self.key_name(steps), self.input.level)?;
-        Ok(Rotation { galois, key: key.at(self.dev, self.eval.params, self.input.level)? })
+        self.eval.rotation(self.op, self.galois(steps), self.input.level)
+    }
+
+    /// The input with its digits raised if they are needed.
+    pub(super) fn raised(&self, needed: bool) -> Hoisted<'r, 'r, D> {
+        Hoisted::new(self.eval, self.op, &self.input, needed)
+    }
+
+    /// A rotation of the raised input.
+    pub(super) fn hoisted_rotation(&self, raised: &Hoisted<'r, 'r, D>, steps: i64) -> Result<Ciphertext<D>> {
+        if steps == 0 { Ok(self.input.clone()) } else { raised.moved(self.galois(steps)) }
     }
 
     /// Whether the keys of some rotations are in memory as they are used.

@@ -1,9 +1,6 @@
 //! Baby steps, hoisted or full rotations, and giant steps.
 
-use super::{
-    apply::{Run, Stacked},
-    hoisted::Raised,
-};
+use super::apply::{Run, Stacked};
 use crate::{ckks::Ciphertext, error::Result};
 use limbwise_device::Device;
 
@@ -14,8 +11,8 @@ use limbwise_device::Device;
 /// Source: \[HS18\]
 pub(super) fn apply<D: Device>(run: &Run<'_, D>) -> Result<Ciphertext<D>> {
     let layout = &run.map.layout;
-    let raised = Raised::new(run, layout.has_baby_steps());
-    let baby = |&steps: &i64| Ok(run.stack(&raised.rotate(steps)?));
+    let raised = run.raised(layout.has_baby_steps());
+    let baby = |&steps: &i64| Ok(run.stack(&run.hoisted_rotation(&raised, steps)?));
     let babies = layout.babies.iter().map(baby).collect::<Result<Vec<Stacked<D::Poly>>>>()?;
     drop(raised);
     giants(run, babies)

@@ -1,9 +1,6 @@
 //! Baby steps stay over QP; only their sums are divided by P.
 
-use super::{
-    apply::{Run, Stacked},
-    hoisted::Raised,
-};
+use super::apply::{Run, Stacked};
 use crate::{ckks::Ciphertext, error::Result};
 use limbwise_device::{
     Device, Handle as _, Rotation, Terms,
@@ -96,7 +93,7 @@ pub(super) fn sums<D: Device>(run: &Run<'_, D>, steps: &[(usize, i64)]) -> Resul
         return run.sums_with(0..run.map.layout.groups.len(), run.basis | run.special, place, estimates, x);
     }
     // Keys that are expanded or read, and diagonals that are encoded at use, are there one at a time.
-    let raised = Raised::new(run, rotated().next().is_some());
+    let raised = run.raised(rotated().next().is_some());
     let baby = |steps: i64| match (steps, &whole) {
         (0, Some(whole)) => Ok(whole.clone()),
         (steps, _) => Ok(rotation(dev, raised.digits(), &first, &run.rotation(steps)?)),

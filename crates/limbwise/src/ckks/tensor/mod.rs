@@ -6,8 +6,8 @@
 //! Stays out: which strategy is best, activations, files.
 //!
 //! Read in this order: [`matrix`] and [`image`] (clear values and layouts), [`spread`] (repetition in slots, which
-//! determines the number of diagonals), [`packed_map`], [`product`] (clear × encrypted), [`square_product`] (encrypted
-//! × encrypted), [`convolution`]; [`entries`] and [`window`] for maps that a network gives entry by entry.
+//! determines the number of diagonals), [`packed_map`], [`product`] (clear × encrypted), [`square_product`] and
+//! [`row_product`] (encrypted × encrypted), [`convolution`]; [`entries`] and [`window`] for maps that a network gives entry by entry.
 
 pub mod convolution;
 pub mod entries;
@@ -16,6 +16,7 @@ pub mod image;
 pub mod matrix;
 pub mod packed_map;
 pub mod product;
+pub mod row_product;
 pub mod spread;
 pub mod square_product;
 pub mod window;

@@ -63,6 +63,23 @@ impl Window {
         self.channels[1].checked_mul(each)?.checked_mul(self.kernel[0])?.checked_mul(self.kernel[1])
     }
 
+    /// Patches that an image is cut into and numbers in each, where filters neither overlap nor leave pixels out.
+    #[must_use]
+    pub fn patches(&self) -> Option<[usize; 2]> {
+        let Self { image, kernel, strides, pads, dilations, result, .. } = self;
+        let is_cut = kernel == strides && *pads == [0; 2] && *dilations == [1; 2] && self.groups == 1;
+        let is_whole = (0..2).all(|at| result[at] * kernel[at] == image[at]);
+        (is_cut && is_whole).then(|| [result[0] * result[1], self.channels[0] * kernel[0] * kernel[1]])
+    }
+
+    /// The patch of an element of the input, and its place there.
+    #[must_use]
+    pub fn patch_of(&self, element: usize) -> [usize; 2] {
+        let Self { image: [height, width], kernel: [ky, kx], result: [_, columns], .. } = *self;
+        let (x, y, channel) = (element % width, element / width % height, element / width / height);
+        [y / ky * columns + x / kx, (channel * ky + y % ky) * kx + x % kx]
+    }
+
     /// The pixels that an output reads of the first channel of its group: tap and element; and that group's number.
     fn taps(&self, out: usize, tell: &mut dyn FnMut(usize, usize)) {
         let Self { image: [height, width], kernel: [ky, kx], strides, pads, dilations, result: [_, columns], .. } =
