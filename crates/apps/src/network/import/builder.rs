@@ -207,7 +207,8 @@ impl Builder {
         Ok(Tensor::new(tensor.shape, Form::Function { of, expression: Expression::X }))
     }
 
-    fn straight(&self, tensor: &Tensor) -> Option<(usize, [f64; 2])> {
+    /// The value that a tensor is a multiple of, with a constant, if that is what it is.
+    pub(super) fn straight(&self, tensor: &Tensor) -> Option<(usize, [f64; 2])> {
         let Form::Function { of, expression } = &tensor.form else { return None };
         Some((*of, expression.straight()?))
     }

@@ -200,10 +200,11 @@ pub(super) fn spread_sum(b: &mut Builder, x: &Tensor, summed: &[bool], factor: f
 /// and scaled, which every reader's map does for itself.
 pub(super) fn read_often(b: &mut Builder, x: &Tensor) -> Taken<Tensor> {
     let moves = |term: &Term| term.chain.iter().all(|map| map.longest_row() == 1);
-    match &x.form {
-        Form::Sum { terms, .. } if terms.len() == 1 && moves(&terms[0]) => Ok(x.clone()),
-        _ => b.shared(x.clone()),
-    }
+    let is_moved = match &x.form {
+        Form::Sum { terms, .. } => terms.len() == 1 && moves(&terms[0]),
+        _ => b.straight(x).is_some(),
+    };
+    if is_moved { Ok(x.clone()) } else { b.shared(x.clone()) }
 }
 
 /// An axis, which counts from the end if it is negative.

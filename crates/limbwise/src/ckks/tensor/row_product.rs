@@ -15,8 +15,10 @@
 //! A·B:   C   = Σ_a Σ_r m_r ⊙ rot(A_a, r) ⊙ rot(B̃, (a·w + r)·H·d)
 //! ```
 //!
-//! where the mask m_r keeps the columns that a rotation by r took from their own pair. Source: the diagonals of \[HS14\], and
-//! \[JKLS18\] for products of rotated matrices. Differs: one relinearization a part, and parts of any number of columns.
+//! where the mask m_r keeps the columns that a rotation by r took from their own pair. Matrices are real, so two parts share a
+//! ciphertext: `B̃_a + i·B̃_b` times a real number holds both products, and times `A_a − i·A_b` the sum of both in its real part.
+//! Source: the diagonals of \[HS14\], and
+//! \[JKLS18\] for products of rotated matrices. Differs: one relinearization a pair of parts, and parts of any number of columns.
 
 use super::TensorError;
 use crate::{
@@ -175,27 +177,37 @@ impl RowProduct {
         }
     }
 
-    /// Rotations of the right matrix's rows and of the left matrix, for one step.
+    /// Rotation of the right matrix for one step of the left one.
     fn unit(&self) -> i64 {
         let pitch = self.grid.pitch() as i64;
         if self.form == RowForm::OfRows { 1 - pitch } else { pitch }
     }
 
-    /// The mask of a step in a block, on the slots of the left matrix.
-    fn mask(&self, step: i64, block: usize) -> Vec<Complex64> {
+    /// Parts that share a ciphertext of complex numbers.
+    fn joined(&self) -> usize {
+        self.grid.parts().min(2)
+    }
+
+    /// The mask of a step for a pair of parts, on the slots of the left matrix. Where both lie in it one behind another, the
+    /// second is turned by −i.
+    fn mask(&self, step: i64, pair: usize) -> Vec<Complex64> {
         let Self { grid, used: [pairs, rows, columns], .. } = *self;
         let (made, read) = match self.form {
             RowForm::OfRows => (grid.width(), columns),
             RowForm::OfDiagonals => (columns, grid.width()),
         };
-        let own = grid.slots() * self.turns;
+        let (own, factor) = (grid.slots() * self.turns, self.factor / self.joined() as f64);
         let mut mask = vec![Complex64::default(); own * self.blocks];
         let columns = (0..made).filter(|&column| (0..read as i64).contains(&(column as i64 + step)));
         let columns: Vec<usize> = columns.collect();
-        for (row, pair) in (0..rows).flat_map(|row| (0..pairs).map(move |pair| (row, pair))) {
-            for &column in &columns {
-                let slot = block * own + grid.by_rows(pair, [row, column]) * self.turns;
-                mask[slot..slot + self.turns].fill(self.factor.into());
+        let first = 2 * pair % self.blocks;
+        let blocks = [(first, Complex64::from(factor)), (first + 1, Complex64::new(0.0, -factor))];
+        for (block, number) in blocks.into_iter().take(self.blocks.min(2)) {
+            for (row, pair) in (0..rows).flat_map(|row| (0..pairs).map(move |pair| (row, pair))) {
+                for &column in &columns {
+                    let slot = block * own + grid.by_rows(pair, [row, column]) * self.turns;
+                    mask[slot..slot + self.turns].fill(number);
+                }
             }
         }
         mask
@@ -212,12 +224,22 @@ impl RowProduct {
         babies as i64
     }
 
-    /// The product, settled at a level. The right matrix is skewed.
+    /// Ciphertexts of two parts each, `a + turn·i·b`.
+    fn pairs<D: Device>(auto: &Auto<'_, D>, parts: &[Ciphertext<D>], turn: Turn) -> Result<Vec<Ciphertext<D>>> {
+        let pair = |pair: &[Ciphertext<D>]| {
+            let [a, b] = pair else { return Ok(pair[0].clone()) };
+            let turned = auto.times_i(b);
+            if turn == Turn::Left { auto.add(a, &turned) } else { auto.sub(a, &turned) }
+        };
+        parts.chunks(2).map(pair).collect()
+    }
+
+    /// The product of real matrices, settled at a level. The right matrix is skewed.
     ///
     /// Shape:  left at `level` + [`LEVELS`] or above, right one lower or above, each with the slots of its message.
-    /// Cost: for s steps, l ciphertexts on the left and p parts: s·(l + p) hoisted rotations, s·p masks and products, a full
-    /// rotation each time as many steps are done as the strategy hoists, a relinearization a result. Rotations go in hops, so
-    /// that the keys are those of the hoisted steps and a few more.
+    /// Cost: for s steps, l ciphertexts on the left and p pairs of parts: s·(l + p) hoisted rotations, s·p masks and products, a
+    /// full rotation of each side each time as many steps are done as the strategy hoists, a relinearization and a conjugation a
+    /// pair. Rotations go in hops, so that the keys are those of the hoisted steps and a few more.
     ///
     /// # Errors
     /// A missing key, too few levels; [`TensorError::Shape`] for another number of ciphertexts on the left.
@@ -228,126 +250,209 @@ impl RowProduct {
         (left, right): (&[Ciphertext<D>], &Ciphertext<D>),
         level: usize,
     ) -> Result<Vec<Ciphertext<D>>> {
-        let [lefts, results] = self.ciphertexts();
+        let [lefts, _] = self.ciphertexts();
         if left.len() != lefts {
             let got = format!("{} ciphertexts on the left", left.len());
             return Err(TensorError::shape("a product of rows", got, lefts.to_string()).into());
         }
         let (steps, unit, turns) = (self.steps(), self.unit(), self.turns as i64);
         let part = (self.grid.width() * self.grid.pitch()) as i64 * turns;
-        // Both sides where the first step finds them; the right one for each part.
+        // Both sides where the first step finds them, two parts in a ciphertext.
         let first =
             |x: &Ciphertext<D>, level: usize, hop: i64| auto.rotate(&auto.scale_to(x, 1.0, level)?, hop * turns);
-        let mut left: Vec<Ciphertext<D>> =
+        let left: Vec<Ciphertext<D>> =
             left.iter().map(|x| first(x, level + LEVELS, steps.start)).collect::<Result<_>>()?;
+        let is_apart = self.form == RowForm::OfDiagonals && self.blocks == 1;
+        let mut left = if is_apart { Self::pairs(auto, &left, Turn::Right)? } else { left };
         let mut rights = vec![first(right, level + 1, steps.start * unit)?];
         for at in 1..self.grid.parts() {
             rights.push(auto.rotate(&rights[at - 1], part)?);
         }
+        let mut rights = Self::pairs(auto, &rights, Turn::Left)?;
         let babies = self.babies(strategy);
+        let giants: Vec<i64> = steps.clone().step_by(usize::try_from(babies).unwrap_or(1)).collect();
+        // Giant steps of one message share each key that is read.
+        let together = if right.batch() == 1 { (TOGETHER / (left.len() + rights.len())).max(1) } else { 1 };
+        let results = if self.form == RowForm::OfRows { rights.len() } else { 1 };
         let mut sums: Vec<Option<Ciphertext<D>>> = vec![None; results];
-        for giant in steps.clone().step_by(usize::try_from(babies).unwrap_or(1)) {
-            if giant > steps.start {
-                left = left.iter().map(|x| auto.rotate(x, babies * turns)).collect::<Result<_>>()?;
-                rights = rights.iter().map(|x| auto.rotate(x, babies * unit * turns)).collect::<Result<_>>()?;
+        for giants in giants.chunks(together) {
+            let [mut stacks_left, mut stacks_right] = [vec![Vec::new(); left.len()], vec![Vec::new(); rights.len()]];
+            for &giant in giants {
+                if giant > steps.start {
+                    left = left.iter().map(|x| auto.rotate(x, babies * turns)).collect::<Result<_>>()?;
+                    rights = rights.iter().map(|x| auto.rotate(x, babies * unit * turns)).collect::<Result<_>>()?;
+                }
+                stacks_left.iter_mut().zip(&left).for_each(|(stack, x)| stack.push(x.clone()));
+                stacks_right.iter_mut().zip(&rights).for_each(|(stack, x)| stack.push(x.clone()));
             }
-            let lefts = left.iter().map(|x| auto.eval.hoisted(x)).collect::<Result<Vec<_>>>()?;
-            let raised = rights.iter().map(|x| auto.eval.hoisted(x)).collect::<Result<Vec<_>>>()?;
-            for baby in 0..babies.min(steps.end - giant) {
-                let lefts = lefts.iter().map(|x| x.rotate(baby * turns)).collect::<Result<Vec<_>>>()?;
-                let mut masked: Option<Ciphertext<D>> = None;
-                for (at, right) in raised.iter().enumerate() {
-                    let x = match (self.form, masked) {
-                        // One mask serves all parts.
-                        (RowForm::OfRows, Some(masked)) => masked,
-                        _ => {
-                            let mask = self.mask(giant + baby, at % self.blocks);
-                            auto.settle(&auto.mul_values(&lefts[at / self.blocks % lefts.len()], &mask)?)?
-                        }
-                    };
+            let raised = |stacks: &[Vec<Ciphertext<D>>]| {
+                stacks.iter().map(|stack| auto.eval.hoisted(&auto.eval.stack(stack))).collect::<Result<Vec<_>>>()
+            };
+            let (raised_left, raised_right) = (raised(&stacks_left)?, raised(&stacks_right)?);
+            drop((stacks_left, stacks_right));
+            let mut own: Vec<Option<Ciphertext<D>>> = vec![None; results];
+            for baby in 0..babies.min(steps.end - giants[0]) {
+                let rotated = raised_left.iter().map(|x| x.rotate(baby * turns)).collect::<Result<Vec<_>>>()?;
+                let masked = |pair: usize| {
+                    let masks: Vec<_> = giants.iter().map(|giant| self.mask(giant + baby, pair)).collect();
+                    let at = if is_apart { pair } else { 2 * pair / self.blocks };
+                    auto.settle(&auto.mul_rows(&rotated[at % rotated.len()], &masks)?)
+                };
+                // One mask serves all parts of a matrix by rows.
+                let of_all = if self.form == RowForm::OfRows { Some(masked(0)?) } else { None };
+                for (pair, right) in raised_right.iter().enumerate() {
+                    let x = of_all.clone().map_or_else(|| masked(pair), Ok)?;
                     let right = right.rotate(baby * unit * turns)?.with_slots(x.slots);
-                    let product = auto.mul(&x, &right)?;
-                    let sum = &mut sums[at % results];
-                    *sum = Some(match sum.take() {
-                        None => product,
-                        Some(sum) => auto.add(&sum, &product)?,
-                    });
-                    masked = Some(x);
+                    add(auto, &mut own[pair % results], auto.mul(&x, &right)?)?;
                 }
             }
+            for (sum, own) in sums.iter_mut().zip(own) {
+                let own = own.expect("each result has a step");
+                // Messages of a batch have one estimate; their errors, of other rotations, are independent.
+                let estimate = if giants.len() == 1 { own.estimate } else { own.estimate.summed(giants.len()) };
+                let own = Ciphertext { estimate, ..auto.eval.batch_sum(&own)? };
+                add(auto, sum, own)?;
+            }
         }
-        let own = self.grid.slots() * self.turns;
-        let ended = |sum: Option<Ciphertext<D>>| {
+        let mut all = Vec::new();
+        for sum in sums {
             let sum = auto.scale_to(&sum.expect("each result has a step"), 1.0, level)?;
-            Ok(auto.inner_sum(&sum, own as i64, self.blocks)?.narrowed(own))
-        };
-        sums.into_iter().map(ended).collect()
+            all.extend(self.ended(auto, &sum)?);
+        }
+        Ok(all)
     }
+
+    /// The results that a sum is: its blocks added up, and of two parts each its own.
+    fn ended<D: Device>(&self, auto: &Auto<'_, D>, sum: &Ciphertext<D>) -> Result<Vec<Ciphertext<D>>> {
+        let own = self.grid.slots() * self.turns;
+        let sum = auto.inner_sum(sum, own as i64, self.blocks)?.narrowed(own);
+        let real = |x: Ciphertext<D>| Ciphertext { estimate: x.estimate.with_peak(x.estimate.peak, true), ..x };
+        if self.joined() == 1 {
+            return Ok(vec![real(sum)]);
+        }
+        let conjugate = auto.conjugate(&sum)?;
+        let first = real(auto.add(&sum, &conjugate)?);
+        if self.form == RowForm::OfDiagonals {
+            return Ok(vec![first]);
+        }
+        // −i·(x − x̄) is twice the imaginary part.
+        Ok(vec![first, real(auto.eval.negate(&auto.times_i(&auto.sub(&sum, &conjugate)?)))])
+    }
+}
+
+/// Which way the second of two parts is turned.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Turn {
+    Left,
+    Right,
+}
+
+/// Ciphertexts whose digits are there at a time, where there are several giant steps.
+const TOGETHER: usize = 16;
+
+/// Adds a product to those before.
+fn add<D: Device>(auto: &Auto<'_, D>, sum: &mut Option<Ciphertext<D>>, product: Ciphertext<D>) -> Result<()> {
+    *sum = Some(match sum.take() {
+        None => product,
+        Some(sum) => auto.add(&sum, &product)?,
+    });
+    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// The sums of the two formulas in the clear, against products by definition.
+    type Slots = Vec<Complex64>;
+
+    fn rotated(x: &[Complex64], steps: i64) -> Slots {
+        let count = x.len() as i64;
+        let at = |at: i64| usize::try_from((at + steps).rem_euclid(count)).unwrap();
+        (0..count).map(|slot| x[at(slot)]).collect()
+    }
+
+    /// What the encrypted product does, in the clear.
+    fn multiplied(product: &RowProduct, left: &[Slots], right: &[Complex64]) -> Vec<Slots> {
+        let grid = product.grid;
+        let parts: Vec<Slots> =
+            (0..grid.parts()).map(|part| rotated(right, (part * grid.width() * grid.pitch()) as i64)).collect();
+        let pairs = |parts: &[Slots], turn: Complex64| -> Vec<Slots> {
+            let sum = |pair: &[Slots]| {
+                (0..pair[0].len())
+                    .map(|at| pair.iter().rev().fold(Complex64::default(), |sum, x| turn * sum + x[at]))
+                    .collect()
+            };
+            parts.chunks(2).map(sum).collect()
+        };
+        let rights = pairs(&parts, Complex64::I);
+        let is_apart = product.form == RowForm::OfDiagonals && product.blocks == 1;
+        let left = if is_apart { pairs(left, -Complex64::I) } else { left.to_vec() };
+        let results = if product.form == RowForm::OfRows { rights.len() } else { 1 };
+        let mut sums = vec![vec![Complex64::default(); right.len()]; results];
+        for (step, pair) in product.steps().flat_map(|step| (0..rights.len()).map(move |pair| (step, pair))) {
+            let at = if is_apart { pair } else { 2 * pair / product.blocks };
+            let (x, mask) = (rotated(&left[at % left.len()], step), product.mask(step, pair));
+            let y = rotated(&rights[pair], step * product.unit());
+            let sum = &mut sums[pair % results];
+            (0..x.len()).for_each(|at| sum[at % y.len()] += mask[at] * x[at] * y[at % y.len()]);
+        }
+        if product.joined() == 1 {
+            return sums;
+        }
+        let of = |take: fn(&Complex64) -> f64, sum: &Slots| sum.iter().map(|z| (2.0 * take(z)).into()).collect();
+        let both = |sum: &Slots| [of(|z| z.re, sum), of(|z| z.im, sum)];
+        if results == 1 && product.form == RowForm::OfDiagonals {
+            return vec![of(|z| z.re, &sums[0])];
+        }
+        sums.iter().flat_map(both).collect()
+    }
+
+    /// Against products by definition, with numbers in the slots of no entry that must not be read.
     #[test]
     fn sums_over_steps_are_products() {
-        for (sizes, columns) in [([5, 3, 4], 4), ([8, 2, 2], 3), ([3, 1, 7], 2), ([4, 4, 16], 16), ([1, 2, 3], 1)] {
+        for (sizes, columns) in
+            [([5, 3, 4], 4), ([8, 2, 2], 3), ([3, 1, 7], 2), ([4, 4, 16], 16), ([1, 2, 3], 1), ([9, 1, 2], 2)]
+        {
             let [rows, pairs, inner] = sizes;
             let grid = RowGrid::of([rows, pairs, inner.max(columns)]);
-            let number = |seed: usize| move |at: usize| ((at * 37 + seed) % 19) as f64 - 9.0;
-            let (a, b, v) = (number(3), number(8), number(12));
-            let entry = |of: &dyn Fn(usize) -> f64, h: usize, i: usize, c: usize| of((h * 100 + i) * 100 + c);
-            let pitch = grid.pitch() as i64;
-            let rotated = |x: &[f64], steps: i64| -> Vec<f64> {
-                (0..x.len() as i64).map(|at| x[(at + steps).rem_euclid(x.len() as i64) as usize]).collect()
+            let entry = |seed: usize, pair: usize, [row, column]: [usize; 2]| {
+                (((pair * 100 + row) * 100 + column) * 37 + seed) as f64 % 19.0 - 9.0
             };
-            // Left by rows, right skewed, with numbers in the slots of no entry that must not be read.
-            let mut left = vec![1e6; grid.slots()];
-            let (mut right, mut values) = (vec![0.0; grid.slots()], vec![0.0; grid.slots()]);
-            for h in 0..pairs {
-                for i in 0..rows {
-                    for t in 0..inner {
-                        left[grid.by_rows(h, [i, t])] = entry(&a, h, i, t);
-                        right[grid.skewed(h, [i, t])] = entry(&b, h, i, t);
-                    }
-                    (0..columns).for_each(|f| values[grid.skewed(h, [i, f])] = entry(&v, h, i, f));
+            let mut left = vec![Complex64::from(1e6); grid.slots()];
+            let (mut right, mut values) =
+                (vec![Complex64::default(); grid.slots()], vec![Complex64::default(); grid.slots()]);
+            for (pair, row) in (0..pairs).flat_map(|pair| (0..rows).map(move |row| (pair, row))) {
+                for column in 0..inner {
+                    left[grid.by_rows(pair, [row, column])] = entry(3, pair, [row, column]).into();
+                    right[grid.skewed(pair, [row, column])] = entry(8, pair, [row, column]).into();
                 }
+                (0..columns).for_each(|f| values[grid.skewed(pair, [row, f])] = entry(12, pair, [row, f]).into());
             }
             let product = RowProduct::new(grid, RowForm::OfRows, [pairs, rows, inner], 1).unwrap();
-            let mut parts = vec![vec![0.0; grid.slots()]; grid.parts()];
-            for step in product.steps() {
-                let (x, mask) = (rotated(&left, step), product.mask(step, 0));
-                for (a, part) in parts.iter_mut().enumerate() {
-                    let y = rotated(&right, (a * grid.width()) as i64 * pitch + step * product.unit());
-                    (0..x.len()).for_each(|at| part[at] += mask[at].re * x[at] * y[at]);
-                }
+            let parts = multiplied(&product, &[left], &right);
+            assert_eq!(product.ciphertexts(), [1, parts.len()]);
+            let score = |pair: usize, [i, j]: [usize; 2]| -> f64 {
+                (0..inner).map(|t| entry(3, pair, [i, t]) * entry(8, pair, [j, t])).sum()
+            };
+            let (mut held, all) = (0.0, |pair| (0..rows * rows).map(move |at| (pair, [at / rows, at % rows])));
+            for (pair, at) in (0..pairs).flat_map(all) {
+                let ([part, slot], wanted) = (grid.by_diagonals(pair, at), score(pair, at));
+                assert!((parts[part][slot] - wanted).norm() < 1e-6, "{sizes:?} {pair} {at:?}");
+                held += wanted.abs();
             }
-            let mut scores = vec![vec![0.0; rows * rows]; pairs];
-            for (h, i, j) in (0..pairs * rows * rows).map(|at| (at / rows / rows, at / rows % rows, at % rows)) {
-                scores[h][i * rows + j] = (0..inner).map(|t| entry(&a, h, i, t) * entry(&b, h, j, t)).sum();
-                let [part, slot] = grid.by_diagonals(h, [i, j]);
-                assert!((parts[part][slot] - scores[h][i * rows + j]).abs() < 1e-6, "{sizes:?} {h} {i} {j}");
-            }
-            let held: f64 = parts.iter().flatten().map(|x| x.abs()).sum();
-            let wanted: f64 = scores.iter().flatten().map(|x| x.abs()).sum();
-            assert!((held - wanted).abs() < 1e-6, "nothing in other slots");
-            for blocks in [1, grid.parts()] {
-                let used = [pairs, rows, columns];
-                let product = RowProduct::new(grid, RowForm::OfDiagonals, used, blocks).unwrap();
-                let all: Vec<Vec<f64>> = parts.chunks(blocks).map(<[_]>::concat).collect();
+            let sum: f64 = parts.iter().flatten().map(|z| z.norm()).sum();
+            assert!((held - sum).abs() < 1e-6, "nothing in other slots");
+            for blocks in [1, 2, grid.parts()].into_iter().filter(|&blocks| blocks <= grid.parts()) {
+                let product = RowProduct::new(grid, RowForm::OfDiagonals, [pairs, rows, columns], blocks).unwrap();
+                let all: Vec<Slots> = parts.chunks(blocks).map(<[_]>::concat).collect();
                 assert_eq!(product.ciphertexts(), [all.len(), 1]);
-                let mut result = vec![0.0; grid.slots()];
-                for (a, step) in (0..grid.parts()).flat_map(|a| product.steps().map(move |step| (a, step))) {
-                    let (x, mask) = (rotated(&all[a / blocks], step), product.mask(step, a % blocks));
-                    let y = rotated(&values, ((a * grid.width()) as i64 + step) * pitch);
-                    (0..x.len()).for_each(|at| result[at % y.len()] += mask[at].re * x[at] * y[at % y.len()]);
-                }
-                for (h, i, f) in
-                    (0..pairs * rows * columns).map(|at| (at / columns / rows, at / columns % rows, at % columns))
-                {
-                    let wanted: f64 = (0..rows).map(|j| scores[h][i * rows + j] * entry(&v, h, j, f)).sum();
-                    assert!((result[grid.by_rows(h, [i, f])] - wanted).abs() < 1e-6, "{sizes:?} {h} {i} {f}");
+                let result = multiplied(&product, &all, &values).remove(0);
+                for (pair, row) in (0..pairs).flat_map(|pair| (0..rows).map(move |row| (pair, row))) {
+                    for f in 0..columns {
+                        let wanted: f64 = (0..rows).map(|j| score(pair, [row, j]) * entry(12, pair, [j, f])).sum();
+                        let got = result[grid.by_rows(pair, [row, f])];
+                        assert!((got - wanted).norm() < 1e-6, "{sizes:?} {blocks} {pair} {row} {f}");
+                    }
                 }
             }
         }
