@@ -204,7 +204,9 @@ impl Outline {
         let depths: Vec<usize> = options.network.values.iter().enumerate().map(depth).collect();
         let policy = LevelPolicy::of(params);
         let bootstraps = policy.bootstraps && options.bootstrapping.is_some();
-        let levels = LevelPlan::new(&options.network, &depths, LevelPolicy { bootstraps, ..policy })?;
+        let ciphertexts: Vec<usize> = layouts.iter().map(|layout| layout.count).collect();
+        let policy = LevelPolicy { bootstraps, ..policy };
+        let levels = LevelPlan::new(&options.network, [&depths, &ciphertexts], policy)?;
         Ok(Self { units, activations, levels, layouts, products })
     }
 

@@ -9,12 +9,12 @@
 //! alike.
 
 use super::{
-    linear::Linear,
+    linear::{Linear, chain_row},
     matrices::Placed,
     skeleton::{Operation, Skeleton, Term, Value},
 };
 use limbwise::ckks::tensor::Places;
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Layout {
@@ -28,6 +28,8 @@ pub struct Layout {
     raster: Option<Raster>,
     /// For matrices that lie row after row.
     rows: Option<Rows>,
+    /// Whether it is that of a matrix by diagonals.
+    by_diagonals: bool,
 }
 
 /// Rows of a matrix in slots, or of several that share the slots of a row.
@@ -57,16 +59,29 @@ impl Layout {
         let period = length.min(slots);
         // Ciphertexts behind the last element are left out.
         let count = places.iter().max().map_or(1, |&last| last as usize / period + 1);
-        Self { places: Arc::new(places), period, count, raster, rows: None }
+        Self { places: Arc::new(places), period, count, raster, rows: None, by_diagonals: false }
     }
 
-    /// Elements at places of so many ciphertexts, in rows or not.
+    /// Elements at places of so many ciphertexts, in rows or by diagonals.
     pub(super) fn placed(
         places: impl Iterator<Item = usize>,
         (period, count): (usize, usize),
         rows: Option<Rows>,
     ) -> Self {
-        Self { places: Arc::new(places.map(place).collect()), period, count, raster: None, rows }
+        let (places, by_diagonals) = (Arc::new(places.map(place).collect()), rows.is_none());
+        Self { places, period, count, raster: None, rows, by_diagonals }
+    }
+
+    /// Each sum at the first place of what is summed.
+    fn of_sums(&self, chain: &[Linear], size: usize, slots: usize) -> Self {
+        let first = |out: usize| {
+            let mut first = u32::MAX;
+            chain_row(chain, &[], out, &mut |at, _| first = first.min(self.places[at]));
+            first
+        };
+        let places: Vec<u32> = (0..size).map(first).collect();
+        let length = places.iter().max().map_or(1, |&last| (last as usize + 1).next_power_of_two());
+        Self::of(places, length, slots, None)
     }
 
     /// Rows of numbers where those of another matrix lie: columns that a row has no room for lie behind all rows.
@@ -162,10 +177,16 @@ pub(super) fn layouts(skeleton: &Skeleton, products: &[Option<Placed>], slots: u
         let Some((of, placed)) = planned(value, at) else { continue };
         wished[class[of[1]]].get_or_insert_with(|| placed.right());
     }
+    let mut pitches = BTreeMap::new();
+    for Rows { count, pitch } in products.iter().flatten().map(Placed::rows) {
+        let widest: &mut usize = pitches.entry(count).or_default();
+        *widest = pitch.max(*widest);
+    }
+    let choice = Choice { skeleton, slots, pitches };
     let mut all: Vec<Layout> = Vec::new();
     for at in 0..class.len() {
         let own = class[at];
-        let layout = of_class[own].get_or_insert_with(|| chosen((skeleton, at), &all, wished[own].take(), slots));
+        let layout = of_class[own].get_or_insert_with(|| choice.of(at, &all, wished[own].take()));
         all.push(layout.clone());
     }
     all
@@ -190,69 +211,110 @@ pub(super) fn classes(skeleton: &Skeleton, more: impl Fn(&Operation) -> Vec<usiz
     (0..class.len()).map(|at| find(&class, at)).collect()
 }
 
-/// Where an image lies best that is read patch by patch, each of which becomes a row: a patch in a row as well.
-fn patches(skeleton: &Skeleton, at: usize, slots: usize) -> Option<Layout> {
-    let of_value = |value: &Value| {
-        let Operation::Affine { terms, .. } = &value.operation else { return None };
-        let read = |term: &Term| match term.chain.first() {
-            Some(Linear::Convolution { window, .. }) if term.of == at => Some((window.patches()?, window.clone())),
-            _ => None,
-        };
-        let ([count, size], window) = terms.iter().find_map(read)?;
-        let [rows, columns] = matrix(&value.shape)?;
-        // A few rows beside those of patches, as that of a class, leave them as they are.
-        let height = rows.next_power_of_two();
-        if columns != window.channels[1] || rows < count || height > 2 * count.next_power_of_two() {
-            return None;
-        }
-        let own = Rows { count: height, pitch: columns.next_power_of_two() };
-        let places = Layout::in_rows([count, size], own, slots);
-        let of = |element: usize| {
-            let [patch, within] = window.patch_of(element);
-            places.places[patch * size + within] as usize
-        };
-        let elements = (0..count * size).map(of);
-        Some(Layout::placed(elements, (places.period, places.count), Some(own)))
-    };
-    skeleton.values.iter().find_map(of_value)
+/// What the layout of a value is chosen by, where no product of encrypted matrices decides.
+struct Choice<'s> {
+    skeleton: &'s Skeleton,
+    slots: usize,
+    /// Slots of a row in the products of so many rows.
+    pitches: BTreeMap<usize, usize>,
 }
 
-fn chosen((skeleton, at): (&Skeleton, usize), all: &[Layout], wished: Option<Layout>, slots: usize) -> Layout {
-    let value = &skeleton.values[at];
-    let Operation::Affine { terms, .. } = &value.operation else {
-        let patches = || if value.operation == Operation::Input { patches(skeleton, at, slots) } else { None };
-        return wished.or_else(patches).unwrap_or_else(|| fresh(value, slots));
-    };
-    // What is added as it is should not move.
-    if let Some(term) = terms.iter().find(|term| term.is_unmoved()) {
-        return all[term.of].clone().packed(slots);
-    }
-    if let Some(wished) = wished {
-        return wished;
-    }
-    // What is a function of each row lies where the row does.
-    let by_rows = |term: &Term| {
-        let (rows, sides) = (all[term.of].rows?, matrix(&value.shape)?);
-        let keeps = |map: &Linear| matches!(map, Linear::Dense { lead: 2.., trail: 1, .. });
-        let is_alike = sides[0].next_power_of_two() == rows.count && term.chain.iter().any(keeps);
-        is_alike.then(|| Layout::in_rows(sides, rows, slots))
-    };
-    if let Some(layout) = terms.iter().find_map(by_rows) {
-        return layout;
-    }
-    let strided = |term: &Term| {
-        let raster = all[term.of].raster?;
-        let shape @ [_, height, width] = image(&value.shape).or_else(|| flattened(value.size(), term))?;
-        let strides = term.chain.iter().map(Linear::strides);
-        let [down, across] = strides.fold(raster.gaps, |gaps, strides| [gaps[0] * strides[0], gaps[1] * strides[1]]);
-        let [down, across] = [down, across].map(usize::next_power_of_two);
-        let fits = |[down, across]: &[usize; 2]| {
-            (1..=raster.sides[0]).contains(&(height * down)) && (1..=raster.sides[1]).contains(&(width * across))
+impl Choice<'_> {
+    /// The layout of a value, behind those before it. A class may wish for one.
+    fn of(&self, at: usize, all: &[Layout], wished: Option<Layout>) -> Layout {
+        let (value, slots) = (&self.skeleton.values[at], self.slots);
+        let Operation::Affine { terms, .. } = &value.operation else {
+            let patches = || if value.operation == Operation::Input { self.patches(at) } else { None };
+            return wished.or_else(patches).unwrap_or_else(|| self.fresh(value));
         };
-        let gaps = [[down, across], [down / 2, across / 2]].into_iter().find(fits)?;
-        Some(Layout::image(shape, Raster { gaps, ..raster }, slots))
-    };
-    terms.iter().find_map(strided).unwrap_or_else(|| fresh(value, slots))
+        // What is added as it is should not move.
+        if let Some(term) = terms.iter().find(|term| term.is_unmoved()) {
+            return all[term.of].clone().packed(slots);
+        }
+        if let Some(wished) = wished {
+            return wished;
+        }
+        // Sums over columns lie in their rows, where those of a softmax are spread again.
+        let summed = |term: &Term| {
+            let sums = |map: &Linear| matches!(map, Linear::Sum { .. } | Linear::Factor { .. });
+            let is_sum = all[term.of].by_diagonals && term.chain.iter().all(sums);
+            is_sum.then(|| all[term.of].of_sums(&term.chain, value.size(), slots))
+        };
+        if let Some(layout) = terms.iter().find_map(summed) {
+            return layout;
+        }
+        // What is a function of each row lies where the row does.
+        let by_rows = |term: &Term| {
+            let (rows, sides) = (all[term.of].rows?, matrix(&value.shape)?);
+            let keeps = |map: &Linear| matches!(map, Linear::Dense { lead: 2.., trail: 1, .. });
+            let is_alike = sides[0].next_power_of_two() == rows.count && term.chain.iter().any(keeps);
+            is_alike.then(|| Layout::in_rows(sides, rows, slots))
+        };
+        let strided = |term: &Term| {
+            let raster = all[term.of].raster?;
+            let shape @ [_, height, width] = image(&value.shape).or_else(|| flattened(value.size(), term))?;
+            let strides = term.chain.iter().map(Linear::strides);
+            let [down, across] =
+                strides.fold(raster.gaps, |gaps, strides| [gaps[0] * strides[0], gaps[1] * strides[1]]);
+            let [down, across] = [down, across].map(usize::next_power_of_two);
+            let fits = |[down, across]: &[usize; 2]| {
+                (1..=raster.sides[0]).contains(&(height * down)) && (1..=raster.sides[1]).contains(&(width * across))
+            };
+            let gaps = [[down, across], [down / 2, across / 2]].into_iter().find(fits)?;
+            Some(Layout::image(shape, Raster { gaps, ..raster }, slots))
+        };
+        let derived = terms.iter().find_map(by_rows).or_else(|| terms.iter().find_map(strided));
+        derived.unwrap_or_else(|| self.fresh(value))
+    }
+
+    /// The layout of what does not come from a raster.
+    fn fresh(&self, value: &Value) -> Layout {
+        if let Some((sides, rows)) = matrix(&value.shape).and_then(|sides| Some((sides, self.rows(sides)?))) {
+            return Layout::in_rows(sides, rows, self.slots);
+        }
+        match image(&value.shape) {
+            Some(shape @ [_, height, width]) => {
+                let raster = Raster { gaps: [1, 1], sides: [height.next_power_of_two(), width.next_power_of_two()] };
+                Layout::image(shape, raster, self.slots)
+            }
+            None => Layout::dense(value.size(), self.slots),
+        }
+    }
+
+    /// The rows of a matrix that products of encrypted matrices read, or give: as theirs are.
+    fn rows(&self, [rows, columns]: [usize; 2]) -> Option<Rows> {
+        let count = rows.next_power_of_two();
+        let widest = columns.next_power_of_two().max(*self.pitches.get(&count)?);
+        Some(Rows { count, pitch: widest.min(self.slots / count) })
+    }
+
+    /// Where an image lies best that is read patch by patch, each of which becomes a row: a patch in a row as well.
+    fn patches(&self, at: usize) -> Option<Layout> {
+        let of_value = |value: &Value| {
+            let Operation::Affine { terms, .. } = &value.operation else { return None };
+            let read = |term: &Term| match term.chain.first() {
+                Some(Linear::Convolution { window, .. }) if term.of == at => Some((window.patches()?, window.clone())),
+                _ => None,
+            };
+            let ([count, size], window) = terms.iter().find_map(read)?;
+            let [rows, columns] = matrix(&value.shape)?;
+            // A few rows beside those of patches, as that of a class, leave them as they are.
+            let height = rows.next_power_of_two();
+            if columns != window.channels[1] || rows < count || height > 2 * count.next_power_of_two() {
+                return None;
+            }
+            let usual = Rows { count: height, pitch: columns.next_power_of_two() };
+            let own = self.rows([rows, columns]).unwrap_or(usual);
+            let places = Layout::in_rows([count, size], own, self.slots);
+            let of = |element: usize| {
+                let [patch, within] = window.patch_of(element);
+                places.places[patch * size + within] as usize
+            };
+            let elements = (0..count * size).map(of);
+            Some(Layout::placed(elements, (places.period, places.count), Some(own)))
+        };
+        self.skeleton.values.iter().find_map(of_value)
+    }
 }
 
 /// Rows and columns, if that is what the sides are.
@@ -266,15 +328,4 @@ fn matrix(shape: &[usize]) -> Option<[usize; 2]> {
 fn flattened(size: usize, term: &Term) -> Option<[usize; 3]> {
     let [height, width] = term.chain.iter().rev().find_map(Linear::windows)?;
     (height * width > 1 && size.is_multiple_of(height * width)).then(|| [size / (height * width), height, width])
-}
-
-/// The layout of what does not come from a raster.
-fn fresh(value: &Value, slots: usize) -> Layout {
-    match image(&value.shape) {
-        Some(shape @ [_, height, width]) => {
-            let raster = Raster { gaps: [1, 1], sides: [height.next_power_of_two(), width.next_power_of_two()] };
-            Layout::image(shape, raster, slots)
-        }
-        None => Layout::dense(value.size(), slots),
-    }
 }

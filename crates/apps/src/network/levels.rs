@@ -35,6 +35,8 @@ struct Planner<'a> {
     skeleton: &'a Skeleton,
     /// Levels that the operation of each value takes.
     depths: &'a [usize],
+    /// Ciphertexts that each value takes: a bootstrapping each.
+    ciphertexts: &'a [usize],
     policy: LevelPolicy,
     /// Whether anyone reads a value.
     read: Vec<bool>,
@@ -85,6 +87,11 @@ impl Planner<'_> {
         Ok(bootstrap)
     }
 
+    /// Bootstrappings of ciphertexts.
+    fn count(&self, bootstrap: &[bool]) -> usize {
+        bootstrap.iter().zip(self.ciphertexts).filter(|(is, _)| **is).map(|(_, count)| count).sum()
+    }
+
     /// Bootstraps nothing that the others make needless, the last first.
     fn without_needless(&self, bootstrap: &mut [bool]) {
         for at in (0..bootstrap.len()).rev() {
@@ -97,7 +104,7 @@ impl Planner<'_> {
 
     /// Bootstraps what a value is made of in its place, where that makes others needless.
     fn earlier(&self, at: usize, bootstrap: &mut Vec<bool>, tries: &mut usize) {
-        let count = |of: &[bool]| of.iter().filter(|&&is| is).count();
+        let count = |of: &[bool]| self.count(of);
         let (mut from, mut seen) = (vec![at], Vec::new());
         for _ in 0..EARLIER {
             from = from.iter().flat_map(|&at| self.skeleton.values[at].operation.operands()).collect();
@@ -109,7 +116,7 @@ impl Planner<'_> {
         for of in seen {
             let mut other = bootstrap.clone();
             (other[at], other[of]) = (false, true);
-            let tried = count(&other);
+            let tried = other.iter().filter(|&&is| is).count();
             if *tries < tried {
                 return;
             }
@@ -166,21 +173,24 @@ impl Planner<'_> {
 }
 
 impl LevelPlan {
-    /// For operations that take so many levels.
+    /// For operations that take so many levels, and make so many ciphertexts.
     ///
     /// # Errors
     /// [`NetworkError::Levels`] where they do not fit.
-    pub fn new(skeleton: &Skeleton, depths: &[usize], policy: LevelPolicy) -> Result<Self, NetworkError> {
+    pub fn new(
+        skeleton: &Skeleton,
+        [depths, ciphertexts]: [&[usize]; 2],
+        policy: LevelPolicy,
+    ) -> Result<Self, NetworkError> {
         let mut read = vec![false; skeleton.values.len()];
         skeleton.values.iter().flat_map(|value| value.operation.operands()).for_each(|of| read[of] = true);
         let low = if policy.bootstraps { policy.above(1).min(policy.top) } else { policy.top };
-        let mut planner = Planner { skeleton, depths, policy, read, inputs: low };
+        let mut planner = Planner { skeleton, depths, ciphertexts, policy, read, inputs: low };
         let mut bootstrap = planner.bootstrapped()?;
-        let count = |bootstrap: &[bool]| bootstrap.iter().filter(|&&is| is).count();
-        if low < policy.top && count(&bootstrap) > 0 {
+        if low < policy.top && planner.count(&bootstrap) > 0 {
             planner.inputs = policy.top;
             let other = planner.bootstrapped()?;
-            if count(&other) < count(&bootstrap) {
+            if planner.count(&other) < planner.count(&bootstrap) {
                 bootstrap = other;
             }
         }
@@ -217,6 +227,11 @@ mod tests {
         Skeleton { values, weights: Vec::new(), outputs }
     }
 
+    /// Of values of a ciphertext each.
+    fn planned(skeleton: &Skeleton, depths: &[usize], policy: LevelPolicy) -> Result<LevelPlan, NetworkError> {
+        LevelPlan::new(skeleton, [depths, &vec![1; depths.len()]], policy)
+    }
+
     fn depths(skeleton: &Skeleton, function: usize) -> Vec<usize> {
         let depth = |value: &Value| match value.operation {
             Operation::Input => 0,
@@ -244,16 +259,16 @@ mod tests {
         let (net, boot) = (residual(3), LevelPolicy { floor: 3, top: 17, bootstraps: true });
         for function in [2, 5, 8, 12] {
             let depths = depths(&net, function);
-            let plan = LevelPlan::new(&net, &depths, boot).unwrap();
+            let plan = planned(&net, &depths, boot).unwrap();
             holds(&net, &plan, &depths, boot);
             assert!((6 * (function + 1)).div_ceil(14) <= plan.bootstraps() + 1 && plan.bootstraps() <= 9, "{plan:?}");
         }
         let flat = |top| LevelPolicy { floor: 0, top, bootstraps: false };
         let depths = depths(&net, 5);
-        let plan = LevelPlan::new(&net, &depths, flat(36)).unwrap();
+        let plan = planned(&net, &depths, flat(36)).unwrap();
         holds(&net, &plan, &depths, flat(36));
         assert_eq!((plan.bootstraps(), plan.values[0].read, plan.values[12].read), (0, 36, 0));
-        let text = LevelPlan::new(&net, &depths, flat(35)).unwrap_err().to_string();
+        let text = planned(&net, &depths, flat(35)).unwrap_err().to_string();
         assert!(text.contains("36 levels") && text.contains("have 35"), "{text}");
     }
 
@@ -263,17 +278,19 @@ mod tests {
         let policy = LevelPolicy { floor: 3, top: 17, bootstraps: true };
         let one = residual(1);
         let twelve = depths(&one, 5);
-        let plan = LevelPlan::new(&one, &twelve, policy).unwrap();
+        let plan = planned(&one, &twelve, policy).unwrap();
         holds(&one, &plan, &twelve, policy);
         assert_eq!((plan.bootstraps(), plan.values[0].read), (0, 15));
         for (blocks, function) in [(3, 2), (4, 4), (6, 5), (8, 3)] {
             let net = residual(blocks);
             let depths = depths(&net, function);
-            let plan = LevelPlan::new(&net, &depths, policy).unwrap();
+            let plan = planned(&net, &depths, policy).unwrap();
             holds(&net, &plan, &depths, policy);
+            let ones = vec![1; depths.len()];
             let planner = |inputs| Planner {
                 skeleton: &net,
                 depths: &depths,
+                ciphertexts: &ones,
                 policy,
                 read: vec![true; net.values.len()],
                 inputs,
@@ -303,16 +320,37 @@ mod tests {
         let net = Skeleton { values, weights: Vec::new(), outputs };
         let depths: Vec<usize> = (0..net.values.len()).map(|at| usize::from(at > 0)).collect();
         let policy = LevelPolicy { floor: 3, top: 16, bootstraps: true };
-        let plan = LevelPlan::new(&net, &depths, policy).unwrap();
+        let plan = planned(&net, &depths, policy).unwrap();
         holds(&net, &plan, &depths, policy);
         assert_eq!(plan.bootstraps(), 1, "{plan:?}");
+    }
+
+    /// What lies in four ciphertexts is not bootstrapped where what it is made of lies in one.
+    #[test]
+    fn bootstrappings_are_counted_by_ciphertexts() {
+        let net = residual(3);
+        let wide = |at: usize| matches!(net.values[at].operation, Operation::Function { .. });
+        let ciphertexts: Vec<usize> = (0..net.values.len()).map(|at| if wide(at) { 4 } else { 1 }).collect();
+        let sum = |plan: &LevelPlan| -> usize {
+            plan.values.iter().zip(&ciphertexts).filter(|(levels, _)| levels.bootstrap).map(|(_, count)| count).sum()
+        };
+        let mut saved = 0;
+        for (top, function) in (9..17).flat_map(|top| (2..6).map(move |function| (top, function))) {
+            let (policy, depths) = (LevelPolicy { floor: 3, top, bootstraps: true }, depths(&net, function));
+            let [plan, even] = [&ciphertexts[..], &vec![1; depths.len()]]
+                .map(|ciphertexts| LevelPlan::new(&net, [&depths, ciphertexts], policy).unwrap());
+            holds(&net, &plan, &depths, policy);
+            assert!(sum(&plan) <= sum(&even), "{top} {function}: {plan:?} {even:?}");
+            saved += sum(&even) - sum(&plan);
+        }
+        assert!(saved > 0);
     }
 
     #[test]
     fn a_function_that_is_too_deep_is_refused() {
         let net = residual(1);
         let policy = LevelPolicy { floor: 3, top: 10, bootstraps: true };
-        let text = LevelPlan::new(&net, &depths(&net, 8), policy).unwrap_err().to_string();
+        let text = planned(&net, &depths(&net, 8), policy).unwrap_err().to_string();
         assert!(text.contains("layer v: 9 levels") && text.contains("have 7"), "{text}");
     }
 }

@@ -85,9 +85,12 @@ impl Placed {
             let [part, slot] = at(pair % grid.pairs, entry);
             (pair / grid.pairs * parts + part) * period + slot
         };
-        let rows = Rows { count: grid.rows, pitch: grid.pitch() };
-        let in_rows = parts == 1 && self.groups() == 1;
-        Layout::placed(entries.map(place), (period, self.groups() * parts), in_rows.then_some(rows))
+        Layout::placed(entries.map(place), (period, self.groups() * parts), (parts == 1).then(|| self.rows()))
+    }
+
+    /// How rows of numbers lie in its ciphertexts.
+    pub(super) fn rows(&self) -> Rows {
+        Rows { count: self.grid.rows, pitch: self.grid.pitch() }
     }
 
     fn by_diagonals(&self, sizes: [usize; 2]) -> Layout {

@@ -308,9 +308,11 @@ impl RowProduct {
             }
             for (sum, own) in sums.iter_mut().zip(own) {
                 let own = own.expect("each result has a step");
-                // Messages of a batch have one estimate; their errors, of other rotations, are independent.
-                let estimate = if giants.len() == 1 { own.estimate } else { own.estimate.summed(giants.len()) };
-                let own = Ciphertext { estimate, ..auto.eval.batch_sum(&own)? };
+                let own = match giants.len() {
+                    1 => own,
+                    // Messages of a batch have one estimate; their errors, of other rotations, are independent.
+                    count => Ciphertext { estimate: own.estimate.summed(count), ..auto.eval.batch_sum(&own)? },
+                };
                 add(auto, sum, own)?;
             }
         }
