@@ -184,8 +184,7 @@ pub(super) fn layouts(skeleton: &Skeleton, products: &[Option<Placed>], slots: u
     }
     let choice = Choice { skeleton, slots, pitches };
     let mut all: Vec<Layout> = Vec::new();
-    for at in 0..class.len() {
-        let own = class[at];
+    for (at, &own) in class.iter().enumerate() {
         let layout = of_class[own].get_or_insert_with(|| choice.of(at, &all, wished[own].take()));
         all.push(layout.clone());
     }

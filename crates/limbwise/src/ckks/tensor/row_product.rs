@@ -255,73 +255,103 @@ impl RowProduct {
             let got = format!("{} ciphertexts on the left", left.len());
             return Err(TensorError::shape("a product of rows", got, lefts.to_string()).into());
         }
-        let (steps, unit, turns) = (self.steps(), self.unit(), self.turns as i64);
-        let part = (self.grid.width() * self.grid.pitch()) as i64 * turns;
-        // Both sides where the first step finds them, two parts in a ciphertext.
-        let first =
-            |x: &Ciphertext<D>, level: usize, hop: i64| auto.rotate(&auto.scale_to(x, 1.0, level)?, hop * turns);
-        let left: Vec<Ciphertext<D>> =
-            left.iter().map(|x| first(x, level + LEVELS, steps.start)).collect::<Result<_>>()?;
-        let is_apart = self.form == RowForm::OfDiagonals && self.blocks == 1;
-        let mut left = if is_apart { Self::pairs(auto, &left, Turn::Right)? } else { left };
-        let mut rights = vec![first(right, level + 1, steps.start * unit)?];
-        for at in 1..self.grid.parts() {
-            rights.push(auto.rotate(&rights[at - 1], part)?);
-        }
-        let mut rights = Self::pairs(auto, &rights, Turn::Left)?;
-        let babies = self.babies(strategy);
+        let mut sides = self.first_step(auto, (left, right), level)?;
+        let (steps, babies) = (self.steps(), self.babies(strategy));
         let giants: Vec<i64> = steps.clone().step_by(usize::try_from(babies).unwrap_or(1)).collect();
         // Giant steps of one message share each key that is read.
-        let together = if right.batch() == 1 { (TOGETHER / (left.len() + rights.len())).max(1) } else { 1 };
-        let results = if self.form == RowForm::OfRows { rights.len() } else { 1 };
-        let mut sums: Vec<Option<Ciphertext<D>>> = vec![None; results];
+        let sides_count = sides.left.len() + sides.right.len();
+        let together = if right.batch() == 1 { (TOGETHER / sides_count).max(1) } else { 1 };
+        let mut sums: Vec<Option<Ciphertext<D>>> = Vec::new();
         for giants in giants.chunks(together) {
-            let [mut stacks_left, mut stacks_right] = [vec![Vec::new(); left.len()], vec![Vec::new(); rights.len()]];
+            let mut stacks: Vec<Sides<D>> = Vec::new();
             for &giant in giants {
-                if giant > steps.start {
-                    left = left.iter().map(|x| auto.rotate(x, babies * turns)).collect::<Result<_>>()?;
-                    rights = rights.iter().map(|x| auto.rotate(x, babies * unit * turns)).collect::<Result<_>>()?;
-                }
-                stacks_left.iter_mut().zip(&left).for_each(|(stack, x)| stack.push(x.clone()));
-                stacks_right.iter_mut().zip(&rights).for_each(|(stack, x)| stack.push(x.clone()));
+                let next = if giant > steps.start { self.moved(auto, &sides, babies)? } else { sides };
+                sides = Sides { left: next.left.clone(), right: next.right.clone() };
+                stacks.push(next);
             }
-            let raised = |stacks: &[Vec<Ciphertext<D>>]| {
-                stacks.iter().map(|stack| auto.eval.hoisted(&auto.eval.stack(stack))).collect::<Result<Vec<_>>>()
-            };
-            let (raised_left, raised_right) = (raised(&stacks_left)?, raised(&stacks_right)?);
-            drop((stacks_left, stacks_right));
-            let mut own: Vec<Option<Ciphertext<D>>> = vec![None; results];
-            for baby in 0..babies.min(steps.end - giants[0]) {
-                let rotated = raised_left.iter().map(|x| x.rotate(baby * turns)).collect::<Result<Vec<_>>>()?;
-                let masked = |pair: usize| {
-                    let masks: Vec<_> = giants.iter().map(|giant| self.mask(giant + baby, pair)).collect();
-                    let at = if is_apart { pair } else { 2 * pair / self.blocks };
-                    auto.settle(&auto.mul_rows(&rotated[at % rotated.len()], &masks)?)
-                };
-                // One mask serves all parts of a matrix by rows.
-                let of_all = if self.form == RowForm::OfRows { Some(masked(0)?) } else { None };
-                for (pair, right) in raised_right.iter().enumerate() {
-                    let x = of_all.clone().map_or_else(|| masked(pair), Ok)?;
-                    let right = right.rotate(baby * unit * turns)?.with_slots(x.slots);
-                    add(auto, &mut own[pair % results], auto.mul(&x, &right)?)?;
-                }
-            }
+            let own = self.summed(auto, &stacks, (giants, babies.min(steps.end - giants[0])))?;
+            sums.resize(own.len(), None);
             for (sum, own) in sums.iter_mut().zip(own) {
-                let own = own.expect("each result has a step");
-                let own = match giants.len() {
-                    1 => own,
-                    // Messages of a batch have one estimate; their errors, of other rotations, are independent.
-                    count => Ciphertext { estimate: own.estimate.summed(count), ..auto.eval.batch_sum(&own)? },
-                };
                 add(auto, sum, own)?;
             }
         }
         let mut all = Vec::new();
-        for sum in sums {
-            let sum = auto.scale_to(&sum.expect("each result has a step"), 1.0, level)?;
-            all.extend(self.ended(auto, &sum)?);
+        for sum in sums.into_iter().flatten() {
+            all.extend(self.ended(auto, &auto.scale_to(&sum, 1.0, level)?)?);
         }
         Ok(all)
+    }
+
+    /// Both sides where the first step finds them, two parts in a ciphertext.
+    fn first_step<D: Device>(
+        &self,
+        auto: &Auto<'_, D>,
+        (left, right): (&[Ciphertext<D>], &Ciphertext<D>),
+        level: usize,
+    ) -> Result<Sides<D>> {
+        let (turns, start) = (self.turns as i64, self.steps().start);
+        let first =
+            |x: &Ciphertext<D>, level: usize, hop: i64| auto.rotate(&auto.scale_to(x, 1.0, level)?, hop * turns);
+        let left: Vec<Ciphertext<D>> = left.iter().map(|x| first(x, level + LEVELS, start)).collect::<Result<_>>()?;
+        let left = if self.is_apart() { Self::pairs(auto, &left, Turn::Right)? } else { left };
+        let mut parts = vec![first(right, level + 1, start * self.unit())?];
+        let part = (self.grid.width() * self.grid.pitch()) as i64 * turns;
+        for at in 1..self.grid.parts() {
+            parts.push(auto.rotate(&parts[at - 1], part)?);
+        }
+        Ok(Sides { left, right: Self::pairs(auto, &parts, Turn::Left)? })
+    }
+
+    /// Whether each part of the left matrix is a ciphertext of its own.
+    fn is_apart(&self) -> bool {
+        self.form == RowForm::OfDiagonals && self.blocks == 1
+    }
+
+    /// Both sides so many steps on.
+    fn moved<D: Device>(&self, auto: &Auto<'_, D>, sides: &Sides<D>, steps: i64) -> Result<Sides<D>> {
+        let steps = steps * self.turns as i64;
+        let left = sides.left.iter().map(|x| auto.rotate(x, steps)).collect::<Result<_>>()?;
+        let right = sides.right.iter().map(|x| auto.rotate(x, steps * self.unit())).collect::<Result<_>>()?;
+        Ok(Sides { left, right })
+    }
+
+    /// The sums of products of all these giant steps, with so many baby steps each.
+    fn summed<D: Device>(
+        &self,
+        auto: &Auto<'_, D>,
+        stacks: &[Sides<D>],
+        (giants, babies): (&[i64], i64),
+    ) -> Result<Vec<Ciphertext<D>>> {
+        let (eval, turns) = (&auto.eval, self.turns as i64);
+        let stacked = |of: &dyn Fn(&Sides<D>) -> Ciphertext<D>| eval.stack(&stacks.iter().map(of).collect::<Vec<_>>());
+        let count = |of: fn(&Sides<D>) -> usize| 0..of(&stacks[0]);
+        let left = count(|sides| sides.left.len()).map(|at| eval.hoisted(&stacked(&|sides| sides.left[at].clone())));
+        let left = left.collect::<Result<Vec<_>>>()?;
+        let right = count(|sides| sides.right.len()).map(|at| eval.hoisted(&stacked(&|sides| sides.right[at].clone())));
+        let right = right.collect::<Result<Vec<_>>>()?;
+        let results = if self.form == RowForm::OfRows { right.len() } else { 1 };
+        let mut sums: Vec<Option<Ciphertext<D>>> = vec![None; results];
+        for baby in 0..babies {
+            let rotated = left.iter().map(|x| x.rotate(baby * turns)).collect::<Result<Vec<_>>>()?;
+            let masked = |pair: usize| {
+                let masks: Vec<_> = giants.iter().map(|giant| self.mask(giant + baby, pair)).collect();
+                let at = if self.is_apart() { pair } else { 2 * pair / self.blocks };
+                auto.settle(&auto.mul_rows(&rotated[at % rotated.len()], &masks)?)
+            };
+            // One mask serves all parts of a matrix by rows.
+            let of_all = if self.form == RowForm::OfRows { Some(masked(0)?) } else { None };
+            for (pair, right) in right.iter().enumerate() {
+                let x = of_all.clone().map_or_else(|| masked(pair), Ok)?;
+                let right = right.rotate(baby * self.unit() * turns)?.with_slots(x.slots);
+                add(auto, &mut sums[pair % results], auto.mul(&x, &right)?)?;
+            }
+        }
+        let together = |sum: Ciphertext<D>| match giants.len() {
+            1 => Ok(sum),
+            // Messages of a batch have one estimate; their errors, of other rotations, are independent.
+            count => Ok(Ciphertext { estimate: sum.estimate.summed(count), ..eval.batch_sum(&sum)? }),
+        };
+        sums.into_iter().flatten().map(together).collect()
     }
 
     /// The results that a sum is: its blocks added up, and of two parts each its own.
@@ -340,6 +370,12 @@ impl RowProduct {
         // −i·(x − x̄) is twice the imaginary part.
         Ok(vec![first, real(auto.eval.negate(&auto.times_i(&auto.sub(&sum, &conjugate)?)))])
     }
+}
+
+/// Both sides at a step.
+struct Sides<D: Device> {
+    left: Vec<Ciphertext<D>>,
+    right: Vec<Ciphertext<D>>,
 }
 
 /// Which way the second of two parts is turned.
