@@ -164,6 +164,11 @@ impl Node {
 /// A tensor's sides and numbers.
 pub(crate) type Numbers = (Vec<usize>, Vec<f64>);
 
+/// A number of a file, infinite ones as the largest of 32 bits: masks add them to what is left out.
+pub(crate) fn bounded(x: f64) -> f64 {
+    if x.is_infinite() { f64::from(f32::MAX).copysign(x) } else { x }
+}
+
 impl Tensor {
     /// Its numbers as floats, all finite and as many as its sides say; what is wrong otherwise: what it is, what it should
     /// be.
@@ -172,10 +177,11 @@ impl Tensor {
         if self.place != 0 {
             return Err((format!("{name}, whose numbers lie in another file"), "that file beside this one"));
         }
-        let numbers = self.words().ok_or_else(|| {
+        let words = self.words().ok_or_else(|| {
             let wanted = "floats (1, 10, 11, 16), integers (2 to 7, 12, 13) or booleans (9)";
             (format!("{name} of ONNX's type {}", self.kind), wanted)
         })?;
+        let numbers: Vec<f64> = words.into_iter().map(bounded).collect();
         let sides: Option<Vec<usize>> = self.sides.iter().map(|&side| usize::try_from(side).ok()).collect();
         let count = |sides: &Vec<usize>| sides.iter().try_fold(1_usize, |product, &side| product.checked_mul(side));
         let Some(sides) = sides.filter(|sides| count(sides) == Some(numbers.len())) else {

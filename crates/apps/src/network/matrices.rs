@@ -139,7 +139,9 @@ impl Placed {
     pub(super) fn blocks(&self, left: &Layout) -> Option<usize> {
         let wanted = self.left();
         let blocks = left.period / wanted.period.min(left.period).max(1);
-        left.same(&wanted.in_periods_of(left.period)).then_some(blocks)
+        // A longer period of a matrix by rows has gaps, where the product's message repeats.
+        let fits = if self.is_of_rows() { blocks == 1 } else { self.grid.parts().is_multiple_of(blocks) };
+        (fits && left.same(&wanted.in_periods_of(left.period))).then_some(blocks)
     }
 }
 

@@ -87,7 +87,7 @@ const NEARLY_ZERO: f64 = 1e-100;
 impl Term {
     /// Whether its numbers stay where they are.
     pub fn is_unmoved(&self) -> bool {
-        self.chain.iter().all(|map| matches!(map, Linear::Factor { .. }))
+        self.chain.iter().all(|map| matches!(map, Linear::Factor { .. } | Linear::Scale { .. }))
     }
 }
 

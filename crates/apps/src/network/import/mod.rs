@@ -9,6 +9,7 @@
 //! `images`, `pointwise`, `choices`, `composed`, `softmax`, `recurrent`,
 //! `samples`.
 
+mod attention;
 mod builder;
 mod choices;
 mod composed;

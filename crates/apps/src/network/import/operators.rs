@@ -1,7 +1,7 @@
 //! The list of operators.
 
 use super::{
-    Taken,
+    Taken, attention,
     builder::{Builder, Tensor},
     choices, composed, images, pointwise, products, recurrent, refuse, shapes, softmax, windows,
 };
@@ -88,7 +88,9 @@ const KNOWN: &str = "one of the operators of docs/guide/networks.md, or a networ
 /// What a node makes of its inputs.
 pub(super) fn apply(b: &mut Builder, node: &onnx::Node, inputs: &[Option<Tensor>], version: i64) -> Taken<Vec<Tensor>> {
     let attributes = Attributes(node);
-    attributes.check()?;
+    if node.operator != "Constant" {
+        attributes.check()?;
+    }
     if !["", "ai.onnx"].contains(&&*node.domain) {
         return refuse(format!("an operator of {}", node.domain), KNOWN);
     }
@@ -141,6 +143,7 @@ pub(super) fn apply(b: &mut Builder, node: &onnx::Node, inputs: &[Option<Tensor>
         "Not" => choices::opposite(b, x()?)?,
         "And" => pointwise::joined(b, Joined::Mul, x()?, needed(inputs, 1)?)?,
         "Or" => choices::either(b, x()?, needed(inputs, 1)?)?,
+        "Attention" => return attention::attention(b, attributes, inputs),
         "Split" => return shapes::split(b, attributes, inputs),
         "Dropout" => return dropout(inputs),
         _ => return rest(b, node, inputs, version),
@@ -181,6 +184,7 @@ fn rest(b: &mut Builder, node: &onnx::Node, inputs: &[Option<Tensor>], version: 
         "Cast" => cast(b, attributes, x()?)?,
         "Constant" => shapes::constant(node)?,
         "ConstantOfShape" => shapes::constant_of_shape(node, inputs)?,
+        "Range" => shapes::range(inputs)?,
         "Shape" => shapes::shape_of(attributes, x()?),
         "Flatten" => shapes::flattened(attributes, x()?)?,
         "Reshape" => shapes::reshaped(attributes, inputs)?,
@@ -217,6 +221,7 @@ fn rest(b: &mut Builder, node: &onnx::Node, inputs: &[Option<Tensor>], version: 
         "GRU" => return recurrent::recurrent(b, attributes, inputs, recurrent::Kind::Gru),
         "LSTM" => return recurrent::recurrent(b, attributes, inputs, recurrent::Kind::Lstm),
         "Loop" | "If" | "Scan" => return refuse("a part that runs by its data", KNOWN),
+        name if let Some(known) = pointwise::known(b, name, inputs) => known?,
         name => match (pointwise::named(name, attributes, version), choices::compared(b, name, inputs)) {
             (Some(expression), _) => pointwise::function(b, x()?, &expression?)?,
             (None, Some(compared)) => compared?,

@@ -25,6 +25,9 @@ pub(super) fn strides(shape: &[usize]) -> Vec<usize> {
     all
 }
 
+/// Numbers of a range at most.
+const MOST_RANGE: f64 = 16_777_216.0;
+
 pub(super) fn constant(node: &onnx::Node) -> Taken<Tensor> {
     let value = |name| node.attribute(name);
     if let Some(tensor) = value("value").and_then(|a| a.tensor.as_ref()) {
@@ -32,12 +35,12 @@ pub(super) fn constant(node: &onnx::Node) -> Taken<Tensor> {
         return Ok(Tensor::constant(shape, numbers));
     }
     if let Some(a) = value("value_float") {
-        return Ok(Tensor::constant(vec![], vec![a.float.into()]));
+        return Ok(Tensor::constant(vec![], vec![onnx::bounded(a.float.into())]));
     }
     if let Some(a) = value("value_int") {
         return Ok(Tensor::constant(vec![], vec![a.int as f64]));
     }
-    let list = value("value_floats").map(|a| a.floats.iter().map(|&x| x.into()).collect::<Vec<f64>>());
+    let list = value("value_floats").map(|a| a.floats.iter().map(|&x| onnx::bounded(x.into())).collect::<Vec<f64>>());
     let list = list.or(value("value_ints").map(|a| a.ints.iter().map(|&x| x as f64).collect()));
     match list {
         Some(list) => Ok(Tensor::constant(vec![list.len()], list)),
@@ -53,6 +56,21 @@ pub(super) fn constant_of_shape(node: &onnx::Node, inputs: &[Option<Tensor>]) ->
     })?;
     let count = size(&shape)?;
     Ok(Tensor::constant(shape, vec![number; count]))
+}
+
+/// Numbers from one to before another.
+pub(super) fn range(inputs: &[Option<Tensor>]) -> Taken<Tensor> {
+    let of = |at: usize| needed(inputs, at).map(Tensor::number);
+    let [Some(start), Some(limit), Some(step)] = [of(0)?, of(1)?, of(2)?] else {
+        return refuse("a range of encrypted numbers", "constants");
+    };
+    let count = ((limit - start) / step).ceil();
+    if !(1.0..=MOST_RANGE).contains(&count) {
+        return refuse(format!("{count} numbers from {start} to {limit} by {step}"), "1 to 2^24");
+    }
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "bounded before")]
+    let count = count as usize;
+    Ok(Tensor::constant(vec![count], (0..count).map(|at| start + step * at as f64).collect()))
 }
 
 fn whole(numbers: &[i64]) -> Taken<Vec<usize>> {

@@ -6,13 +6,14 @@
 
 use super::{
     Taken,
-    builder::{Builder, Tensor},
+    builder::{Builder, Form, Tensor},
     composed::{axis, read_often, spread_sum},
     operators::Attributes,
     pointwise::{function, joined, subtracted},
 };
 use crate::network::function::{Expression, Joined, Named};
 use limbwise::ckks::functions::Halvings;
+use std::sync::Arc;
 
 /// What a softmax is made of.
 struct Powers {
@@ -25,14 +26,83 @@ struct Powers {
     sums: Vec<Tensor>,
 }
 
-fn powers(b: &mut Builder, attributes: Attributes<'_>, x: &Tensor) -> Taken<Powers> {
-    let at = axis(attributes.int("axis", -1), x.shape.len())?;
+/// Scores that a public mask leaves out: those to which a constant is added that is so far below the largest of its row.
+const MASKED: f64 = 1000.0;
+/// A row whose constants are all below this is left out. What is infinite in a file is the largest number of 32 bits.
+const INFINITE: f64 = -1e30;
+
+/// What a public mask leaves of scores: for each 1, or 0 where it is left out.
+struct Mask {
+    kept: Vec<f64>,
+    /// Scores that are kept in the row of each.
+    counts: Vec<f64>,
+}
+
+impl Mask {
+    /// The scores without their mask, and the mask, of sums along an axis; `None` where nothing is left out.
+    fn taken(x: &Tensor, at: usize) -> Option<(Tensor, Self)> {
+        let Form::Sum { terms, bias: Some(bias) } = &x.form else { return None };
+        if bias.iter().all(|&number| number > -MASKED) {
+            return None;
+        }
+        let (side, trail) = (x.shape[at], x.shape[at + 1..].iter().product::<usize>());
+        let mut shifted = vec![0.0; bias.len()];
+        let mut mask = Self { kept: vec![0.0; bias.len()], counts: vec![0.0; bias.len()] };
+        for first in (0..bias.len()).filter(|number| number / trail % side == 0) {
+            let row = || (0..side).map(|place| first + place * trail);
+            let most = row().map(|number| bias[number]).fold(f64::NEG_INFINITY, f64::max);
+            let is_kept = |&number: &usize| most > INFINITE && bias[number] > most - MASKED;
+            // A softmax is the same for numbers that are all larger by one.
+            let shift = if most < -MASKED { most } else { 0.0 };
+            for number in row().filter(is_kept) {
+                (shifted[number], mask.kept[number]) = (bias[number] - shift, 1.0);
+            }
+            let count = row().filter(is_kept).count() as f64;
+            row().for_each(|number| mask.counts[number] = count);
+        }
+        let form = Form::Sum { terms: terms.clone(), bias: Some(Arc::new(shifted)) };
+        Some((Tensor { form, ..x.clone() }, mask))
+    }
+
+    /// Numbers that are left out made zero.
+    fn applied(&self, b: &mut Builder, x: &Tensor) -> Taken<Tensor> {
+        b.scaled(x, self.kept.clone(), &x.shape)
+    }
+
+    /// The mean of what is kept of each row.
+    fn mean(&self, b: &mut Builder, x: &Tensor, summed: &[bool]) -> Taken<Tensor> {
+        let shares = self.kept.iter().zip(&self.counts).map(|(kept, count)| kept / count.max(1.0)).collect();
+        let shares = b.scaled(x, shares, &x.shape)?;
+        spread_sum(b, &shares, summed, 1.0)
+    }
+
+    /// A sum of exponentials, and 1 where none is kept: those rows are zero.
+    fn filled(&self, b: &mut Builder, sum: &Tensor) -> Taken<Tensor> {
+        if self.counts.iter().all(|&count| count > 0.0) {
+            return Ok(sum.clone());
+        }
+        let ones = self.counts.iter().map(|&count| if count > 0.0 { 0.0 } else { 1.0 }).collect();
+        joined(b, Joined::Add, sum, &Tensor::constant(sum.shape.clone(), ones))
+    }
+}
+
+fn powers(b: &mut Builder, x: &Tensor, at: usize, is_masked: bool) -> Taken<Powers> {
     let layer = b.layer.clone();
     let squarings = b.squarings.get(&layer).copied().unwrap_or(0);
     let summed: Vec<bool> = (0..x.shape.len()).map(|axis| axis == at).collect();
-    let x = read_often(b, x)?;
-    let mean = spread_sum(b, &x, &summed, 1.0 / x.shape[at] as f64)?;
-    let centred = subtracted(b, &x, &mean)?;
+    let (x, mask) = match Mask::taken(x, at).filter(|_| is_masked) {
+        Some((x, mask)) => (x, Some(mask)),
+        None => (x.clone(), None),
+    };
+    let x = read_often(b, &x)?;
+    let mean = match &mask {
+        Some(mask) => mask.mean(b, &x, &summed)?,
+        None => spread_sum(b, &x, &summed, 1.0 / x.shape[at] as f64)?,
+    };
+    let mut centred = subtracted(b, &x, &mean)?;
+    if let Some(mask) = &mask {
+        centred = mask.applied(b, &centred)?;
+    }
     b.layer = format!("{layer} (centred)");
     let centred = b.shared(centred)?;
     let argument = match squarings {
@@ -42,7 +112,14 @@ fn powers(b: &mut Builder, attributes: Attributes<'_>, x: &Tensor) -> Taken<Powe
     let exp = function(b, &centred, &argument.of(Named::Exp))?;
     b.layer = format!("{layer} (exp)");
     let mut all = b.shared(exp)?;
-    let sum = spread_sum(b, &all, &summed, 1.0)?;
+    let masked = mask.as_ref().map(|mask| mask.applied(b, &all)).transpose()?;
+    let mut sum = spread_sum(b, masked.as_ref().unwrap_or(&all), &summed, 1.0)?;
+    if let (Some(mask), Some(masked)) = (&mask, masked) {
+        // The sum reads the exponentials themselves, so that the mask takes no level of its way.
+        sum = mask.filled(b, &sum)?;
+        b.layer = format!("{layer} (kept)");
+        all = b.shared(masked)?;
+    }
     b.layer = format!("{layer} (sum)");
     let mut sums = vec![b.shared(sum)?];
     for round in 1..=squarings {
@@ -63,10 +140,16 @@ fn powers(b: &mut Builder, attributes: Attributes<'_>, x: &Tensor) -> Taken<Powe
     Ok(Powers { centred, all, sums })
 }
 
-/// `exp(x) / Σ exp(x)`: the ranges of both are calibrated.
+/// The softmax of a node along its axis.
 pub(super) fn softmax(b: &mut Builder, attributes: Attributes<'_>, x: &Tensor) -> Taken<Tensor> {
+    let at = axis(attributes.int("axis", -1), x.shape.len())?;
+    softmax_along(b, x, at)
+}
+
+/// `exp(x) / Σ exp(x)`: the ranges of both are calibrated. What a public mask leaves out is zero.
+pub(super) fn softmax_along(b: &mut Builder, x: &Tensor, at: usize) -> Taken<Tensor> {
     let layer = b.layer.clone();
-    let Powers { all, sums, .. } = powers(b, attributes, x)?;
+    let Powers { all, sums, .. } = powers(b, x, at, true)?;
     b.layer = format!("{layer} (reciprocal)");
     let inverse = function(b, &sums[sums.len() - 1], &Expression::X.of(Named::Reciprocal))?;
     let inverse = b.shared(inverse)?;
@@ -78,7 +161,8 @@ pub(super) fn softmax(b: &mut Builder, attributes: Attributes<'_>, x: &Tensor) -
 /// as what it divides is squared.
 pub(super) fn log_softmax(b: &mut Builder, attributes: Attributes<'_>, x: &Tensor) -> Taken<Tensor> {
     let layer = b.layer.clone();
-    let Powers { centred, sums, .. } = powers(b, attributes, x)?;
+    let at = axis(attributes.int("axis", -1), x.shape.len())?;
+    let Powers { centred, sums, .. } = powers(b, x, at, false)?;
     let mut left = centred;
     for (round, sum) in sums.iter().enumerate() {
         b.layer = if round == 0 { format!("{layer} (log)") } else { format!("{layer} (log {round})") };
@@ -154,6 +238,29 @@ mod tests {
             assert!(times == squared && twin.largest_error < 0.02, "{size}: {times} squarings, {twin:?}");
             assert!(twin.largest_value_over_range < 1.0 && twin.warning.is_none(), "{size}: {twin:?}");
         }
+    }
+
+    /// What minus infinity or a large number is added to is zero; so is a row of infinities alone. A row that is low as a whole is
+    /// shifted.
+    #[test]
+    fn public_masks_leave_numbers_out() {
+        let out = f32::NEG_INFINITY;
+        let mask = [0.0, out, 0.5, -1e9, -1e9, -1e9, out, out, out, -1e4, 0.0, 0.0];
+        let network = Writer::new(&[1, 4, 3])
+            .floats("mask", &[4, 3], &mask)
+            .node("Add", &["x", "mask"], "scores", vec![])
+            .node("Softmax", &["scores"], "y", vec![])
+            .read()
+            .unwrap();
+        let x = [0.3, 2.0, -0.4, 1.0, -1.0, 0.0, 0.7, 0.2, 0.1, -0.5, 0.5, 1.5];
+        let shares = |all: &[f64]| -> Vec<f64> {
+            let sum: f64 = all.iter().map(|x| x.exp()).sum();
+            all.iter().map(|x| x.exp() / sum).collect()
+        };
+        let [first, second, last] = [shares(&[0.3, 0.1]), shares(&x[3..6]), shares(&x[10..])];
+        let wanted = [&[first[0], 0.0, first[1]][..], &second, &[0.0; 3], &[0.0], &last].concat();
+        let got = network.outputs(&network.exact(&x));
+        assert!(got.iter().zip(&wanted).all(|(a, b)| (a - b).abs() < 1e-9), "{got:?} {wanted:?}");
     }
 
     /// Exponentials that overflow say nothing of what is behind them: that is asked again when they are squared.
