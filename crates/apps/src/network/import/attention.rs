@@ -35,7 +35,7 @@ fn repeated(b: &mut Builder, x: &Tensor, heads: usize) -> Taken<Tensor> {
     if heads == own {
         return Ok(x.clone());
     }
-    if heads % own != 0 {
+    if !heads.is_multiple_of(own) {
         return refuse(format!("{heads} heads of queries for {own} of keys"), "a multiple");
     }
     let all = [samples, own, heads / own, tokens, width];
@@ -66,7 +66,8 @@ fn masked(mask: &Tensor, keys: usize) -> Taken<Tensor> {
         return refuse(format!("a mask of {:?} for {keys} keys", mask.shape), "a number for each");
     }
     // Read from a file, truths are ones and zeros, and nobody adds one to scores.
-    let are_truths = numbers.iter().all(|&x| x == 0.0 || x == 1.0) && numbers.contains(&1.0);
+    let is = |x: &f64, truth: f64| x.to_bits() == truth.to_bits();
+    let are_truths = numbers.iter().all(|x| *x == 0.0 || is(x, 1.0)) && numbers.iter().any(|x| is(x, 1.0));
     let truth = |&x: &f64| if x == 0.0 { NOTHING } else { 0.0 };
     match are_truths {
         true => Ok(Tensor::constant(mask.shape.clone(), numbers.iter().map(truth).collect())),

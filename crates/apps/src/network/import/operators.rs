@@ -15,8 +15,11 @@ use crate::{
 pub(super) struct Attributes<'n>(pub(super) &'n onnx::Node);
 
 impl<'n> Attributes<'n> {
-    /// Refuses numbers that are not finite.
+    /// Refuses numbers that are not finite, but those of a constant.
     fn check(self) -> Taken<()> {
+        if self.0.operator == "Constant" {
+            return Ok(());
+        }
         let is_finite = |a: &onnx::Attribute| a.float.is_finite() && a.floats.iter().all(|x| x.is_finite());
         match self.0.attributes.iter().find(|a| !is_finite(a)) {
             Some(a) => refuse(format!("{} is not finite", a.name), "finite numbers"),
@@ -88,9 +91,7 @@ const KNOWN: &str = "one of the operators of docs/guide/networks.md, or a networ
 /// What a node makes of its inputs.
 pub(super) fn apply(b: &mut Builder, node: &onnx::Node, inputs: &[Option<Tensor>], version: i64) -> Taken<Vec<Tensor>> {
     let attributes = Attributes(node);
-    if node.operator != "Constant" {
-        attributes.check()?;
-    }
+    attributes.check()?;
     if !["", "ai.onnx"].contains(&&*node.domain) {
         return refuse(format!("an operator of {}", node.domain), KNOWN);
     }
@@ -143,7 +144,6 @@ pub(super) fn apply(b: &mut Builder, node: &onnx::Node, inputs: &[Option<Tensor>
         "Not" => choices::opposite(b, x()?)?,
         "And" => pointwise::joined(b, Joined::Mul, x()?, needed(inputs, 1)?)?,
         "Or" => choices::either(b, x()?, needed(inputs, 1)?)?,
-        "Attention" => return attention::attention(b, attributes, inputs),
         "Split" => return shapes::split(b, attributes, inputs),
         "Dropout" => return dropout(inputs),
         _ => return rest(b, node, inputs, version),
@@ -217,6 +217,7 @@ fn rest(b: &mut Builder, node: &onnx::Node, inputs: &[Option<Tensor>], version: 
         "ConvTranspose" => images::transposed_convolution(b, attributes, inputs)?,
         "TopK" => composed::topmost(b, attributes, inputs)?,
         "DequantizeLinear" => pointwise::dequantized(b, attributes, inputs)?,
+        "Attention" => return attention::attention(b, attributes, inputs),
         "RNN" => return recurrent::recurrent(b, attributes, inputs, recurrent::Kind::Rnn),
         "GRU" => return recurrent::recurrent(b, attributes, inputs, recurrent::Kind::Gru),
         "LSTM" => return recurrent::recurrent(b, attributes, inputs, recurrent::Kind::Lstm),
