@@ -127,6 +127,11 @@ impl Expression {
         self.with(joined, Self::Number(number))
     }
 
+    /// Whether it has no value at some number of usual size.
+    pub fn is_limited(&self) -> bool {
+        [-1.0, -0.5, 0.0, 0.5, 1.0].iter().any(|x| !self.evaluate(*x).is_finite())
+    }
+
     pub fn evaluate(&self, x: f64) -> f64 {
         match self {
             Self::X => x,

@@ -128,6 +128,14 @@ impl Inference {
         let (mut units, mut activations): (Vec<Unit>, Vec<Option<Activation>>) = (Vec::new(), Vec::new());
         let mut found = Found::default();
         for (at, value) in self.network.values.iter().enumerate() {
+            let multiplies = !matches!(value.operation, Operation::Affine { .. } | Operation::Function { .. });
+            // Networks give what has a root a value of its own (`Builder::finish`); a file may say anything.
+            if multiplies && value.operation.operands().iter().any(|&of| units[of].middle.abs() > 0.0) {
+                return Err(NetworkError::Skeleton(format!(
+                    "{}, a product of numbers around another than 0",
+                    value.name
+                )));
+            }
             let (unit, activation) = match &value.operation {
                 Operation::Input | Operation::Affine { .. } | Operation::MatrixProduct { .. } => (self.unit(at), None),
                 Operation::Product { of: [a, b] } => {

@@ -9,7 +9,7 @@ use crate::network::{
     skeleton::{Operation, Term, Value},
     steep::Squarings,
 };
-use std::sync::Arc;
+use std::{collections::HashSet, sync::Arc};
 
 /// What a tensor is made of.
 #[derive(Clone, Debug)]
@@ -366,9 +366,24 @@ impl Builder {
         let mut lists = Lists { from: weights, places: Vec::new(), to: Vec::new(), are_finite: true };
         lists.places = vec![None; lists.from.len()];
         let mut skeleton = Skeleton::default();
+        // Units of what is multiplied are around zero, those of what has a root need not be.
+        let multiplies =
+            |value: &Value| matches!(value.operation, Operation::Product { .. } | Operation::MatrixProduct { .. });
+        let multiplied: HashSet<usize> =
+            values.iter().filter(|value| multiplies(value)).flat_map(|value| value.operation.operands()).collect();
         for (at, mut value) in values.into_iter().enumerate().filter(|(at, _)| kept[*at]) {
-            places[at] = skeleton.values.len();
+            let apart = match &value.operation {
+                Operation::Function { of, expression } => multiplied.contains(of) && expression.is_limited(),
+                _ => false,
+            };
             renumber(&mut value.operation, &places, &mut lists);
+            if let (true, Operation::Function { of, .. }) = (apart, &mut value.operation) {
+                let terms = vec![Term { of: *of, chain: Vec::new() }];
+                *of = skeleton.values.len();
+                let operation = Operation::Affine { terms, bias: None };
+                skeleton.values.push(Value { operation, ..value.clone() });
+            }
+            places[at] = skeleton.values.len();
             if !lists.are_finite {
                 let got = format!("numbers that are not finite in layer {}", value.name);
                 let wanted = "weights and constants that can be computed with".into();
