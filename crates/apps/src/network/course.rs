@@ -12,7 +12,7 @@ use crate::{
 };
 use limbwise::{
     Complex64, Result,
-    ckks::{Auto, Ciphertext, LinearTransform},
+    ckks::{Auto, Ciphertext, LinearTransform, tensor::row_product::LEVELS},
     scheme::Slots,
 };
 use limbwise_device::Device;
@@ -190,6 +190,7 @@ impl<D: Device> Course<'_, '_, D> {
         let (auto, options) = (self.auto, &self.program.options);
         let [lefts, _] = step.product.ciphertexts();
         // Where an operand is moved, its ciphertexts are as many as the product takes.
+        let level = self.program.made.levels.values[at].made;
         let mut brought =
             |of: usize, packed: Option<&Packed>, count: usize, slots: usize| -> Result<Vec<Ciphertext<D>>> {
                 let operand = self.operand(of)?;
@@ -203,12 +204,13 @@ impl<D: Device> Course<'_, '_, D> {
                     });
                     Ok(())
                 })?;
-                sums.into_iter().map(|sum| sum.ok_or(limbwise::Error::State)).collect()
+                // Of a part without an entry nothing is read.
+                let zero = || Ok(auto.scale_to(&operand[0], 0.0, level + LEVELS)?.with_slots(slots));
+                sums.into_iter().map(|sum| sum.map_or_else(zero, Ok)).collect()
             };
         let [left_slots, right_slots] = step.product.slots();
         let left = brought(step.of[0], step.left.as_ref(), step.groups * lefts, left_slots)?;
         let right = brought(step.of[1], step.right.as_ref(), step.groups, right_slots)?;
-        let level = self.program.made.levels.values[at].made;
         let group = |(left, right): (&[Ciphertext<D>], &Ciphertext<D>)| {
             step.product.multiply(auto, options.strategy, (left, right), level)
         };

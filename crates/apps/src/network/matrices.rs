@@ -48,7 +48,7 @@ impl Matrices {
     }
 }
 
-/// Ciphertexts of a matrix by diagonals, where those of a row of columns would be more.
+/// Parts of a matrix by diagonals at most: where heads have so few numbers that there were more, they get more columns.
 const MOST_PARTS: usize = 16;
 
 /// How a product lies in slots.
@@ -172,7 +172,6 @@ pub(super) fn placed(skeleton: &Skeleton, slots: usize) -> Result<Vec<Option<Pla
         });
         let fits = |m: &Matrices| (m.pairs, m.rows, m.inner) == (pairs, rows, columns);
         let widest = mixed.filter(fits).map(|m| m.columns).fold(inner, usize::max);
-        // Of long sides each part has several diagonals, however short what is summed is.
         let side = rows.max(columns);
         let least = RowGrid::of([side, 1, widest.max(side / MOST_PARTS)]);
         if least.slots() > slots {

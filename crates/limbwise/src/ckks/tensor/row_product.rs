@@ -116,7 +116,7 @@ pub struct RowProduct {
     factor: f64,
 }
 
-/// Levels that a product consumes below the skewed matrix: one for the masks, one for the product.
+/// Levels from the left matrix to the result: one for the masks, one for the product. The right one may lie a level lower.
 pub const LEVELS: usize = 2;
 
 impl RowProduct {
