@@ -170,8 +170,8 @@ pub(crate) fn bounded(x: f64) -> f64 {
 }
 
 impl Tensor {
-    /// Its numbers as floats, all finite and as many as its sides say; what is wrong otherwise: what it is, what it should
-    /// be.
+    /// Its numbers as floats, infinite ones [`bounded`], as many as its sides say; what is wrong otherwise: what it is, what it
+    /// should be.
     pub(crate) fn numbers(&self) -> Result<Numbers, (String, &'static str)> {
         let name = &self.name;
         if self.place != 0 {
@@ -268,7 +268,9 @@ mod tests {
         assert_eq!(of(12, &u32::MAX.to_le_bytes(), 1).unwrap(), [4_294_967_295.0]);
         let listed = Tensor { sides: vec![1], kind: 10, small: vec![0xbc00], ..Tensor::default() };
         assert_eq!(listed.numbers().unwrap().1, [-1.0]);
-        assert!(of(10, &0x7c00_u16.to_le_bytes(), 1).unwrap_err().0.contains("inf"));
+        // Infinite is the largest of 32 bits, as masks have it; no number is none.
+        assert_eq!(of(10, &0xfc00_u16.to_le_bytes(), 1).unwrap(), [f64::from(f32::MIN)]);
+        assert!(of(10, &0x7e00_u16.to_le_bytes(), 1).unwrap_err().0.contains("NaN"));
         assert!(of(8, &[1], 1).unwrap_err().0.contains("type 8"));
         let away = Tensor { place: 1, name: "w".into(), ..Tensor::default() };
         assert!(
