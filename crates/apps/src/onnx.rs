@@ -149,6 +149,9 @@ pub(crate) struct Tensor {
 /// ONNX's number for 32-bit floats.
 pub(crate) const FLOAT: i32 = 1;
 
+/// ONNX's type of truths.
+pub(crate) const TRUTHS: i32 = 9;
+
 /// Those of floats: of 32, 16 and 64 bits, and of 16 bits with the exponents of 32.
 pub(crate) const FLOATS: [i64; 4] = [1, 10, 11, 16];
 

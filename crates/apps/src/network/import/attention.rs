@@ -59,19 +59,16 @@ fn windowed(attributes: Attributes<'_>, [queries, keys]: [usize; 2], before: i64
 }
 
 /// What a mask adds: numbers as they are; of truths, nothing where they hold.
-fn masked(mask: &Tensor, keys: usize) -> Taken<Tensor> {
+fn masked(mask: &Tensor, keys: usize, are_truths: bool) -> Taken<Tensor> {
     let last = mask.shape.last().copied().unwrap_or(1);
-    let Some(numbers) = mask.numbers() else { return Ok(mask.clone()) };
     if last != keys && last != 1 {
         return refuse(format!("a mask of {:?} for {keys} keys", mask.shape), "a number for each");
     }
-    // Read from a file, truths are ones and zeros, and nobody adds one to scores.
-    let is = |x: &f64, truth: f64| x.to_bits() == truth.to_bits();
-    let are_truths = numbers.iter().all(|x| *x == 0.0 || is(x, 1.0)) && numbers.iter().any(|x| is(x, 1.0));
     let truth = |&x: &f64| if x == 0.0 { NOTHING } else { 0.0 };
-    match are_truths {
-        true => Ok(Tensor::constant(mask.shape.clone(), numbers.iter().map(truth).collect())),
-        false => Ok(mask.clone()),
+    match mask.numbers() {
+        _ if !are_truths => Ok(mask.clone()),
+        Some(numbers) => Ok(Tensor::constant(mask.shape.clone(), numbers.iter().map(truth).collect())),
+        None => refuse("a mask of encrypted truths", "a constant, or numbers that are added"),
     }
 }
 
@@ -112,7 +109,8 @@ pub(super) fn attention(b: &mut Builder, attributes: Attributes<'_>, inputs: &[O
     let columns = scores.shape[3];
     let before = of(4).map_or(0, |past| past.shape.get(2).copied().unwrap_or(0));
     let window = windowed(attributes, [rows, columns], i64::try_from(before).unwrap_or(i64::MAX));
-    let mask = of(3).map(|mask| masked(mask, columns)).transpose()?;
+    let are_truths = b.truths.get(3).is_some_and(|&are| are);
+    let mask = of(3).map(|mask| masked(mask, columns, are_truths)).transpose()?;
     for added in mask.iter().chain(&window) {
         scores = joined(b, Joined::Add, &scores, added)?;
     }
@@ -154,6 +152,23 @@ mod tests {
                 assert!((got[2 * row + column] - wanted).abs() < 1e-9, "{row} {column}: {got:?}");
             }
         }
+        // A mask of truths leaves keys out, also all of them; one of numbers is added, though they are ones and zeros.
+        let shares = |mask: &[f32], truths: bool| {
+            let graph = Writer::new(&[1, 3, 2]).floats("m", &[3, 3], mask);
+            let (graph, mask) = match truths {
+                true => (graph.node("Cast", &["m"], "t", vec![int("to", 9)]), "t"),
+                false => (graph, "m"),
+            };
+            let heads = vec![int("q_num_heads", 1), int("kv_num_heads", 1)];
+            let network = graph.node("Attention", &["x", "x", "x", mask], "y", heads).read().unwrap();
+            network.outputs(&network.exact(&x))
+        };
+        let lower = [1.0, 0.0, 0.0, 1.0, 1.0, 0.0, 1.0, 1.0, 1.0];
+        let near = |a: &[f64], b: &[f64]| a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-9);
+        assert!(near(&shares(&lower, true), &got));
+        assert!(near(&shares(&[0.0; 9], true), &[0.0; 6]));
+        assert!(near(&shares(&[1.0; 9], false), &shares(&[0.0; 9], false)));
+        assert!(!near(&shares(&lower, false), &got) && !near(&shares(&[0.0; 9], false), &[0.0; 6]));
         let wrong = Writer::new(&[1, 3, 2]).node("Attention", &["x", "x", "x"], "y", vec![int("q_num_heads", 3)]);
         assert!(wrong.refused().contains("3 heads of 2 numbers"));
         let padded = Writer::new(&[1, 3, 2]).whole("n", &[2]).node(

@@ -91,6 +91,8 @@ pub(super) struct Builder {
     pub(super) layer: String,
     /// Whether the data of the node at work are integers.
     pub(super) whole: bool,
+    /// Which inputs of the node at work are truths.
+    pub(super) truths: Vec<bool>,
     /// Results of the node at work up to the last that is read.
     pub(super) results: usize,
     /// How often exponentials are squared, by layers of softmax.

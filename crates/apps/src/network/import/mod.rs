@@ -179,6 +179,8 @@ struct Importer<'g> {
     needed: HashSet<&'g str>,
     /// Tensors of integers that are encrypted.
     whole: HashSet<String>,
+    /// Tensors of truths.
+    truths: HashSet<String>,
     version: i64,
     /// What the first side of an input is where it is not known.
     samples: usize,
@@ -219,6 +221,7 @@ impl<'g> Importer<'g> {
             taken_in_parts,
             needed,
             whole: HashSet::new(),
+            truths: graph.initializers.iter().filter(|t| t.kind == onnx::TRUTHS).map(|t| t.name.clone()).collect(),
             version,
             samples,
         }
@@ -292,6 +295,10 @@ impl<'g> Importer<'g> {
         let is_read = |name: &String| self.needed.contains(name.as_str());
         self.builder.results = node.outputs.iter().rposition(is_read).map_or(0, |last| last + 1);
         self.builder.whole = node.inputs.iter().any(|name| self.whole.contains(name));
+        self.builder.truths = node.inputs.iter().map(|name| self.truths.contains(name)).collect();
+        if gives_truths(node, &self.builder.truths) {
+            self.truths.extend(node.outputs.iter().cloned());
+        }
         let made = operators::apply(&mut self.builder, node, &inputs, self.version).map_err(at)?;
         let to_floats = || onnx::FLOATS.contains(&node.attribute("to").map_or(1, |to| to.int));
         let whole = self.builder.whole && !(node.operator == "Cast" && to_floats());
@@ -328,6 +335,21 @@ impl<'g> Importer<'g> {
         };
         let (shape, numbers) = constant.numbers().or_else(|(got, wanted)| refuse(got, wanted))?;
         Ok(Some(Tensor::new(shape, Form::Constant(Arc::new(numbers)))))
+    }
+}
+
+/// Whether a node makes truths: it compares, or moves truths, which are these of its inputs.
+fn gives_truths(node: &onnx::Node, truths: &[bool]) -> bool {
+    match &*node.operator {
+        "Greater" | "Less" | "GreaterOrEqual" | "LessOrEqual" | "Equal" | "Not" | "And" | "Or" => true,
+        "Cast" => node.attribute("to").is_some_and(|to| to.int == i64::from(onnx::TRUTHS)),
+        "Constant" | "ConstantOfShape" => {
+            node.attribute("value").and_then(|a| a.tensor.as_ref()).is_some_and(|tensor| tensor.kind == onnx::TRUTHS)
+        }
+        "Where" | "CastLike" => truths.get(1).is_some_and(|&is| is),
+        "Identity" | "Reshape" | "Flatten" | "Squeeze" | "Unsqueeze" | "Transpose" | "Expand" | "Tile" | "Pad"
+        | "Slice" | "Gather" | "Concat" | "Split" => truths.first().is_some_and(|&is| is),
+        _ => false,
     }
 }
 
