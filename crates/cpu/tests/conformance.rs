@@ -6,6 +6,7 @@ use limbwise_device::{
     conformance::{Reach, random_program, random_tfhe_program, with_device},
     conformance_suite,
     hybrid::{Assignment, Half},
+    primitives_suite,
 };
 use limbwise_math::{galois::GaloisElement, prime::ntt_primes_below};
 use proptest::prelude::*;
@@ -46,9 +47,9 @@ conformance_suite!(ifma, "ifma", || open(Isa::Ifma, 1));
 conformance_suite!(avx2_two_threads, "avx2", || open(Isa::Avx2, 2).map(Checked));
 conformance_suite!(avx512_two_threads, "avx512", || open(Isa::Avx512, 2).map(Checked));
 conformance_suite!(ifma_two_threads, "ifma", || open(Isa::Ifma, 2).map(Checked));
-conformance_suite!(lockstep_avx2, "avx2", || lockstep(Isa::Avx2));
-conformance_suite!(lockstep_avx512, "avx512", || lockstep(Isa::Avx512));
-conformance_suite!(lockstep_ifma, "ifma", || lockstep(Isa::Ifma));
+primitives_suite!(lockstep_avx2, "avx2", || lockstep(Isa::Avx2), Reach::default());
+primitives_suite!(lockstep_avx512, "avx512", || lockstep(Isa::Avx512), Reach::default());
+primitives_suite!(lockstep_ifma, "ifma", || lockstep(Isa::Ifma), Reach::default());
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]

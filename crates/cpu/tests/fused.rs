@@ -32,7 +32,7 @@ fn cases() -> impl Strategy<Value = Case> {
         prop::collection::vec(Just(1), 9..=12),
         prop::collection::vec(8..=9usize, 1..=2),
     ];
-    let log_n = prop_oneof![3 => 10..=11u32, 1 => 12..=14u32];
+    let log_n = prop_oneof![4 => 10..=11u32, 1 => 12..=13u32];
     (log_n, digits, 1..=4usize, 1..=3usize, any::<bool>()).prop_flat_map(move |(log_n, digits, special, batch, one)| {
         let count = digits.iter().sum::<usize>() + special;
         prop::collection::vec(width.clone(), count).prop_map(move |widths| Case {
@@ -180,7 +180,7 @@ struct Sums {
 
 /// One term, operands in no sum, more terms than are summed without a reduction, weights of both kinds and batches.
 fn sums() -> impl Strategy<Value = Sums> {
-    let log_n = prop_oneof![3 => 10..=11u32, 1 => 12..=14u32];
+    let log_n = prop_oneof![4 => 10..=11u32, 1 => 12..=13u32];
     (log_n, 1..=5usize, 1..=4usize, 1..=12usize).prop_flat_map(|(log_n, limbs, batch, operands)| {
         let width = prop_oneof![4 => 40..=50u32, 1 => 25..=61u32];
         let whole = prop_oneof![4 => Just(false), 1 => Just(true)];

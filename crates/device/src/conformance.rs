@@ -58,50 +58,48 @@ macro_rules! conformance_suite {
             #[allow(unused_imports, reason = "the closure may name what the parent imports")]
             use super::*;
 
-            #[test]
-            fn primitives() {
-                $crate::conformance::with_device($requirement, $open, |dev| {
-                    $crate::conformance::primitives(&dev, $reach)
-                });
-            }
-
-            #[test]
-            fn views_and_places() {
-                $crate::conformance::with_device($requirement, $open, |dev| $crate::conformance::views(&dev, $reach));
-            }
-
-            #[test]
-            fn composites() {
-                $crate::conformance::with_device($requirement, $open, |dev| {
-                    $crate::conformance::composites(&dev, $reach)
-                });
-            }
-
-            // Two tests, so that two cores share what takes the longest.
-            #[test]
-            fn composites_of_the_largest_ring() {
-                $crate::conformance::with_device($requirement, $open, |dev| {
-                    $crate::conformance::composites_of_the_largest_ring(&dev, $reach)
-                });
-            }
-
-            #[test]
-            fn lwe() {
-                $crate::conformance::with_device($requirement, $open, |dev| $crate::conformance::lwe(&dev, $reach));
-            }
-
-            #[test]
-            fn blind_rotation() {
-                $crate::conformance::with_device($requirement, $open, |dev| {
-                    $crate::conformance::blind_rotation(&dev, $reach)
-                });
-            }
-
-            #[test]
-            fn refusals() {
-                $crate::conformance::with_device($requirement, $open, |dev| $crate::conformance::refusals(&dev));
-            }
+            $crate::conformance_tests!($requirement, $open, |dev| {
+                fn primitives() = $crate::conformance::primitives(&dev, $reach);
+                fn views_and_places() = $crate::conformance::views(&dev, $reach);
+                fn composites() = $crate::conformance::composites(&dev, $reach);
+                // Two tests, so that two cores share what takes the longest.
+                fn composites_of_the_largest_ring() = $crate::conformance::composites_of_the_largest_ring(&dev, $reach);
+                fn lwe() = $crate::conformance::lwe(&dev, $reach);
+                fn blind_rotation() = $crate::conformance::blind_rotation(&dev, $reach);
+                fn refusals() = $crate::conformance::refusals(&dev);
+            });
         }
+    };
+}
+
+/// [`conformance_suite!`](crate::conformance_suite) for a device whose composites are all default bodies: there is nothing
+/// to compare them with.
+#[macro_export]
+macro_rules! primitives_suite {
+    ($module:ident, $requirement:expr, $open:expr, $reach:expr) => {
+        mod $module {
+            #[allow(unused_imports, reason = "the closure may name what the parent imports")]
+            use super::*;
+
+            $crate::conformance_tests!($requirement, $open, |dev| {
+                fn primitives() = $crate::conformance::primitives(&dev, $reach);
+                fn views_and_places() = $crate::conformance::views(&dev, $reach);
+                fn lwe() = $crate::conformance::lwe(&dev, $reach);
+                fn refusals() = $crate::conformance::refusals(&dev);
+            });
+        }
+    };
+}
+
+/// Tests that open the device, or are skipped.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! conformance_tests {
+    ($requirement:expr, $open:expr, |$dev:ident| { $(fn $name:ident() = $test:expr;)+ }) => {
+        $(#[test]
+        fn $name() {
+            $crate::conformance::with_device($requirement, $open, |$dev| $test);
+        })+
     };
 }
 

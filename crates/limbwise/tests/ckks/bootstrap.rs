@@ -140,12 +140,13 @@ fn every_order_with_every_arcsine() {
 #[test]
 fn every_rotation_strategy_with_every_form_of_diagonals() {
     let full = 1 << 10;
-    for (order, bits) in ORDERS {
-        for rotations in Rotations::ALL {
-            for form in PlaintextForm::ALL {
-                let plan = BootstrapPlan { rotations, form, ..BootstrapPlan::fastest(full) };
-                expect(&literal(order, 3, 7), plan, &uniform(full, "boot"), bits);
-            }
+    // Maps are the same in both orders: all pairs in the one, each strategy and each form in the other.
+    let all = Rotations::ALL.into_iter().flat_map(|rotations| PlaintextForm::ALL.map(|form| (rotations, form)));
+    let each = Rotations::ALL.into_iter().zip(PlaintextForm::ALL.into_iter().cycle());
+    for ((order, bits), pairs) in ORDERS.into_iter().zip([all.collect::<Vec<_>>(), each.collect()]) {
+        for (rotations, form) in pairs {
+            let plan = BootstrapPlan { rotations, form, ..BootstrapPlan::fastest(full) };
+            expect(&literal(order, 3, 7), plan, &uniform(full, "boot"), bits);
         }
     }
 }
