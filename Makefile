@@ -70,7 +70,7 @@ test-plans:  ## every workload's predicted seconds, memory and precision beside 
 	cargo build --release -p limbwise-cli
 	python3 scripts/plan_check.py $${CARGO_TARGET_DIR:-target}/release/limbwise
 
-test-all: test-python test-sweep test-sklearn test-recipes test-plans  ## also the long tests, random arrays and networks, and the server's API fuzzed (schemathesis from PyPI)
+test-all: test-python test-sweep test-sklearn test-recipes test-plans  ## also the long tests, random arrays, networks and queries, and the server's API fuzzed (schemathesis from PyPI)
 	cargo test --workspace -- --include-ignored
 	$(PYTHON) scripts/random_arrays.py
 	$(PYTHON) scripts/random_arrays.py --integers
@@ -79,6 +79,7 @@ test-all: test-python test-sweep test-sklearn test-recipes test-plans  ## also t
 	python3 scripts/browse_pages.py $${CARGO_TARGET_DIR:-target}/debug/limbwise
 	$(MAKE) docs && python3 scripts/browse_site.py
 	$(PYTHON) -m pip install --quiet --disable-pip-version-check duckdb && $(PYTHON) scripts/check_q6_duckdb.py
+	$(PYTHON) scripts/random_queries.py $${CARGO_TARGET_DIR:-target}/campaign/queries $${CARGO_TARGET_DIR:-target}/release/limbwise
 	cd scripts && python3 -m unittest -q test_checkers test_file_format
 
 # Half of them use one core at a time. Of each the output comes when it is done.

@@ -54,6 +54,10 @@ pub enum QueryError {
     )]
     NoRow,
     #[error(
+        "GROUP BY {name}: the table has a column {name}, and a result has that name too: group by the result's number, or give it another name"
+    )]
+    TwoMeanings { name: String },
+    #[error(
         "column {name}, row {row}: {got} lies outside {low} to {high}, which its width is made for: leave that row out, or widen it where the keys are made (--domain {name}=LOW..HIGH of plan, run and keygen)"
     )]
     OutOfRange {

@@ -185,6 +185,7 @@ impl Question {
             }
         }
         countable(&statement.results, table)?;
+        unambiguous(&statement.results, table)?;
         let domains = with_derived(statement, table, domains)?;
         let look = |name: &str| field(table, name, &domains);
         let (public, rows) = match public {
@@ -429,6 +430,15 @@ pub(super) fn position<T: PartialEq>(list: &mut Vec<T>, value: T) -> usize {
 /// to a server.
 fn countable(results: &Results, table: &Table) -> Result<(), QueryError> {
     results.counted.iter().try_for_each(|name| table.usable(name).map(drop))
+}
+
+/// Fails where GROUP BY names a result and a column at a time. SQL means the column, and whoever wrote it often the result.
+fn unambiguous(results: &Results, table: &Table) -> Result<(), QueryError> {
+    let is_column = |name: &&String| table.columns.iter().any(|column| column.name.eq_ignore_ascii_case(name));
+    match results.renamed.iter().find(is_column) {
+        Some(name) => Err(QueryError::TwoMeanings { name: name.clone() }),
+        None => Ok(()),
+    }
 }
 
 /// The values of the groups: every combination of the columns' values.

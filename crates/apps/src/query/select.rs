@@ -146,6 +146,8 @@ pub struct Results {
     pub counted: Vec<String>,
     /// What is grouped by.
     pub keys: Vec<Operand>,
+    /// Names of results by which it is grouped, and which no column of the table may have: SQL means the column.
+    pub renamed: Vec<String>,
     /// The groups that are in the answer; without it, all that have a row.
     pub having: Option<Having>,
     pub order: Vec<Order>,
@@ -198,17 +200,51 @@ fn item(item: &SelectItem) -> Result<(&Expr, Option<&str>), QueryError> {
     }
 }
 
-/// What is grouped by: a column, what is computed from columns, or a result by its alias or its number.
-fn key(expr: &Expr, select: &Select) -> Result<Operand, QueryError> {
+/// A name that stands alone, without its table: only such a one can be a result's.
+fn bare(expr: &Expr) -> Option<&str> {
+    match expr {
+        Expr::Identifier(name) => Some(&name.value),
+        Expr::Nested(inner) => bare(inner),
+        _ => None,
+    }
+}
+
+/// What is grouped by: a column, what is computed from columns, or a result by its alias or its number. With an alias that is
+/// another name than its result's own: no column may have it.
+fn key(expr: &Expr, select: &Select) -> Result<(Operand, Option<String>), QueryError> {
     let wrong = || QueryError::unsupported(format!("GROUP BY {expr}, which is no column,"));
     let items = select.projection.iter().map(item).collect::<Result<Vec<_>, _>>()?;
     let numbered = whole(expr).map(|number| number.checked_sub(1).and_then(|at| items.get(at)).ok_or_else(wrong));
-    let aliased = |name: String| items.iter().find(|(_, alias)| alias.is_some_and(|a| a.eq_ignore_ascii_case(&name)));
-    let of = match numbered.transpose()? {
-        Some((of, _)) => of,
-        None => named(expr).and_then(aliased).map_or(expr, |(of, _)| of),
+    let aliased = |name: &str| items.iter().find(|(_, alias)| alias.is_some_and(|a| a.eq_ignore_ascii_case(name)));
+    let (of, name) = match (numbered.transpose()?, bare(expr)) {
+        (Some((of, _)), _) => (*of, None),
+        (None, Some(name)) => match aliased(name) {
+            Some((of, _)) => {
+                (*of, named(of).is_none_or(|own| !own.eq_ignore_ascii_case(name)).then(|| name.to_owned()))
+            }
+            None => (expr, None),
+        },
+        (None, None) => (expr, None),
     };
-    Operand::read(of).ok_or_else(wrong)
+    Ok((Operand::read(of).ok_or_else(wrong)?, name))
+}
+
+/// What SELECT DISTINCT groups by, beside GROUP BY. Nothing, where its rows differ already: each group has one, and its keys
+/// are in it; without groups there is one row.
+fn distinct(select: &Select, grouped: &[Operand]) -> Result<Vec<Operand>, QueryError> {
+    let items = select.projection.iter().map(item).collect::<Result<Vec<_>, _>>()?;
+    let listed: Vec<Option<Operand>> = items.iter().map(|(expr, _)| Operand::read(expr)).collect();
+    if grouped.is_empty() {
+        return Ok(listed.into_iter().collect::<Option<_>>().unwrap_or_default());
+    }
+    let is_listed = |key: &Operand| listed.iter().flatten().any(|operand| key.is(operand));
+    match grouped.iter().find(|key| !is_listed(key)) {
+        None => Ok(Vec::new()),
+        Some(key) => {
+            let what = format!("SELECT DISTINCT with GROUP BY {}, which is no result of it,", key.name);
+            Err(QueryError::unsupported(what))
+        }
+    }
 }
 
 impl Results {
@@ -216,23 +252,17 @@ impl Results {
         let GroupByExpr::Expressions(keys, _) = &select.group_by else {
             return Err(QueryError::unsupported("GROUP BY ALL"));
         };
-        let mut grouped = keys.iter().map(|expr| key(expr, select)).collect::<Result<Vec<_>, _>>()?;
+        let keys = keys.iter().map(|expr| key(expr, select)).collect::<Result<Vec<_>, _>>()?;
+        let (mut grouped, renamed): (Vec<_>, Vec<_>) = keys.into_iter().unzip();
         if select.distinct.is_some() {
-            if !grouped.is_empty() {
-                return Err(QueryError::unsupported("SELECT DISTINCT with GROUP BY"));
-            }
-            let of = |of: &SelectItem| {
-                let (expr, _) = item(of)?;
-                let wrong = || QueryError::unsupported(format!("SELECT DISTINCT of {expr}, which is no column,"));
-                Operand::read(expr).ok_or_else(wrong)
-            };
-            grouped = select.projection.iter().map(of).collect::<Result<_, _>>()?;
+            grouped.extend(distinct(select, &grouped)?);
         }
         let mut results = Self {
             items: Vec::new(),
             aggregates: Vec::new(),
             counted: Vec::new(),
             keys: grouped,
+            renamed: renamed.into_iter().flatten().collect(),
             having: None,
             order: Vec::new(),
             offset: 0,
@@ -316,8 +346,8 @@ impl Results {
 
     /// The number of the result that has this alias.
     fn aliased(&self, expr: &Expr) -> Option<usize> {
-        let name = named(expr)?;
-        self.items.iter().position(|item| item.name.eq_ignore_ascii_case(&name))
+        let name = bare(expr)?;
+        self.items.iter().position(|item| item.name.eq_ignore_ascii_case(name))
     }
 
     /// An expression that is grouped by.

@@ -220,6 +220,35 @@ fn answered(question: &Question) -> Vec<Vec<String>> {
     rows.iter().map(|row| row.values.iter().map(shown).collect()).collect()
 }
 
+/// SQL groups by the column where a result has its name, and people mean the result.
+#[test]
+fn a_name_of_a_column_and_of_another_result_is_no_key() {
+    let wrong = "GROUP BY day: the table has a column day, and a result has that name too";
+    for text in [
+        "SELECT year(day) AS day, COUNT(*) FROM goods GROUP BY day",
+        "SELECT color AS DAY, MAX(price) FROM goods GROUP BY (day), color",
+    ] {
+        let error = asked(text, &[]).unwrap_err().to_string();
+        assert!(error.contains(wrong), "{text}: {error}");
+    }
+    for text in [
+        "SELECT color AS day, COUNT(*) FROM goods GROUP BY 1",
+        "SELECT color AS day, COUNT(*) FROM goods GROUP BY goods.color",
+        "SELECT color AS c, COUNT(*) FROM goods GROUP BY C",
+        "SELECT goods.color AS Color, COUNT(*) FROM goods GROUP BY color",
+    ] {
+        assert_eq!(answered(&asked(text, &[]).unwrap()).len(), 4, "{text}");
+    }
+}
+
+#[test]
+fn distinct_rows_of_groups_are_the_rows() {
+    let text = "COUNT(*) AS n, color FROM goods GROUP BY color HAVING MIN(price) < 9 ORDER BY color";
+    let rows = |text: &str| answered(&asked(text, &[]).unwrap());
+    assert_eq!(rows(&format!("SELECT DISTINCT {text}")), rows(&format!("SELECT {text}")));
+    assert_eq!(rows("SELECT DISTINCT SUM(price), COUNT(*) FROM goods"), rows("SELECT SUM(price), COUNT(*) FROM goods"));
+}
+
 #[test]
 fn groups_have_flags_and_share_sums() {
     let text = "SELECT color, COUNT(*), AVG(price), SUM(price), SUM(CASE WHEN discount > 0.06 THEN price ELSE 0 END) \

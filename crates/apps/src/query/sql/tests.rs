@@ -106,8 +106,8 @@ fn what_is_beyond_the_front_is_named() {
         ("SELECT SUM(a) FROM t TABLESAMPLE (10 PERCENT) JOIN u ON k = i", "what stands at"),
         ("SELECT SUM(a) FROM t WITH (NOLOCK) WHERE a = 1", "what stands at"),
         ("SELECT SUM(a) FROM t JOIN u USING (k, l)", "a join of more than two tables"),
-        ("SELECT DISTINCT b FROM t GROUP BY b", "SELECT DISTINCT with GROUP BY"),
-        ("SELECT DISTINCT COUNT(*) FROM t", "SELECT DISTINCT of COUNT(*)"),
+        ("SELECT DISTINCT COUNT(*), a FROM t GROUP BY a, b", "SELECT DISTINCT with GROUP BY b, which is no result"),
+        ("SELECT DISTINCT COUNT(*), a FROM t", "neither grouped by nor in an aggregate"),
         ("SELECT CAST(SUM(a) AS INTEGER) FROM t", "the result CAST(SUM(a) AS INTEGER)"),
         ("SELECT SUM(a) FROM t WHERE 1 = 'x'", "which compares constants of two kinds"),
         ("SELECT SUM(a) FROM t WHERE a % 0 = 1", "a % 0 in a % 0 = 1"),
@@ -385,6 +385,7 @@ fn expressions_become_sums_of_products() {
     };
     assert_eq!(keys("SELECT a AS x, year(d), COUNT(*) FROM t GROUP BY x, 2"), "a, year(d)");
     assert_eq!(keys("SELECT DISTINCT a, b FROM t"), "a, b");
+    assert_eq!(keys("SELECT DISTINCT b, SUM(c), a FROM t GROUP BY a, b"), "a, b");
     let moved = Statement::parse("SELECT a, COUNT(*) FROM t GROUP BY a HAVING a > 3 AND COUNT(*) > 2").unwrap();
     assert_eq!((moved.conditions().len(), moved.results.having.is_some()), (1, true));
 }
