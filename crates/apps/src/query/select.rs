@@ -212,9 +212,10 @@ fn bare(expr: &Expr) -> Option<&str> {
 /// What is grouped by: a column, what is computed from columns, or a result by its alias or its number. With an alias that is
 /// another name than its result's own: no column may have it.
 fn key(expr: &Expr, select: &Select) -> Result<(Operand, Option<String>), QueryError> {
-    let wrong = || QueryError::unsupported(format!("GROUP BY {expr}, which is no column,"));
+    let wrong = |what: &Expr| QueryError::unsupported(format!("GROUP BY {what}, which is no column,"));
     let items = select.projection.iter().map(item).collect::<Result<Vec<_>, _>>()?;
-    let numbered = whole(expr).map(|number| number.checked_sub(1).and_then(|at| items.get(at)).ok_or_else(wrong));
+    let numbered =
+        whole(expr).map(|number| number.checked_sub(1).and_then(|at| items.get(at)).ok_or_else(|| wrong(expr)));
     let aliased = |name: &str| items.iter().find(|(_, alias)| alias.is_some_and(|a| a.eq_ignore_ascii_case(name)));
     let (of, name) = match (numbered.transpose()?, bare(expr)) {
         (Some((of, _)), _) => (*of, None),
@@ -226,7 +227,7 @@ fn key(expr: &Expr, select: &Select) -> Result<(Operand, Option<String>), QueryE
         },
         (None, None) => (expr, None),
     };
-    Ok((Operand::read(of).ok_or_else(wrong)?, name))
+    Ok((Operand::read(of).ok_or_else(|| wrong(of))?, name))
 }
 
 /// What SELECT DISTINCT groups by, beside GROUP BY. Nothing, where its rows differ already: each group has one, and its keys

@@ -116,6 +116,7 @@ fn what_is_beyond_the_front_is_named() {
         ("SELECT 1 FROM t", "a query without an aggregate"),
         ("SELECT COUNT(*) FROM t GROUP BY SUBSTRING(a, 1)", "GROUP BY SUBSTRING(a, 1), which is no column"),
         ("SELECT a, COUNT(*) FROM t GROUP BY 3", "GROUP BY 3, which is no column"),
+        ("SELECT UPPER(a), COUNT(*) FROM t GROUP BY 1", "GROUP BY UPPER(a), which is no column"),
         ("SELECT COUNT(*) FROM t GROUP BY ALL", "GROUP BY ALL"),
         ("SELECT COUNT(*) FROM t GROUP BY ROLLUP (a)", "GROUP BY ROLLUP"),
         ("SELECT b, COUNT(*) FROM t GROUP BY b HAVING b > 3 OR COUNT(*) > 2", "grouped by beside results (join such"),
