@@ -54,21 +54,16 @@ macro_rules! conformance_suite {
         $crate::conformance_suite!($module, $requirement, $open, $crate::conformance::Reach::default());
     };
     ($module:ident, $requirement:expr, $open:expr, $reach:expr) => {
-        mod $module {
-            #[allow(unused_imports, reason = "the closure may name what the parent imports")]
-            use super::*;
-
-            $crate::conformance_tests!($requirement, $open, |dev| {
-                fn primitives() = $crate::conformance::primitives(&dev, $reach);
-                fn views_and_places() = $crate::conformance::views(&dev, $reach);
-                fn composites() = $crate::conformance::composites(&dev, $reach);
-                // Two tests, so that two cores share what takes the longest.
-                fn composites_of_the_largest_ring() = $crate::conformance::composites_of_the_largest_ring(&dev, $reach);
-                fn lwe() = $crate::conformance::lwe(&dev, $reach);
-                fn blind_rotation() = $crate::conformance::blind_rotation(&dev, $reach);
-                fn refusals() = $crate::conformance::refusals(&dev);
-            });
-        }
+        $crate::conformance_tests!(mod $module, $requirement, $open, |dev| {
+            fn primitives() = $crate::conformance::primitives(&dev, $reach);
+            fn views_and_places() = $crate::conformance::views(&dev, $reach);
+            fn lwe() = $crate::conformance::lwe(&dev, $reach);
+            fn refusals() = $crate::conformance::refusals(&dev);
+            fn composites() = $crate::conformance::composites(&dev, $reach);
+            // Two tests, so that two cores share what takes the longest.
+            fn composites_of_the_largest_ring() = $crate::conformance::composites_of_the_largest_ring(&dev, $reach);
+            fn blind_rotation() = $crate::conformance::blind_rotation(&dev, $reach);
+        });
     };
 }
 
@@ -77,29 +72,29 @@ macro_rules! conformance_suite {
 #[macro_export]
 macro_rules! primitives_suite {
     ($module:ident, $requirement:expr, $open:expr, $reach:expr) => {
+        $crate::conformance_tests!(mod $module, $requirement, $open, |dev| {
+            fn primitives() = $crate::conformance::primitives(&dev, $reach);
+            fn views_and_places() = $crate::conformance::views(&dev, $reach);
+            fn lwe() = $crate::conformance::lwe(&dev, $reach);
+            fn refusals() = $crate::conformance::refusals(&dev);
+        });
+    };
+}
+
+/// A module of tests that open the device, or are skipped.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! conformance_tests {
+    (mod $module:ident, $requirement:expr, $open:expr, |$dev:ident| { $(fn $name:ident() = $test:expr;)+ }) => {
         mod $module {
             #[allow(unused_imports, reason = "the closure may name what the parent imports")]
             use super::*;
 
-            $crate::conformance_tests!($requirement, $open, |dev| {
-                fn primitives() = $crate::conformance::primitives(&dev, $reach);
-                fn views_and_places() = $crate::conformance::views(&dev, $reach);
-                fn lwe() = $crate::conformance::lwe(&dev, $reach);
-                fn refusals() = $crate::conformance::refusals(&dev);
-            });
+            $(#[test]
+            fn $name() {
+                $crate::conformance::with_device($requirement, $open, |$dev| $test);
+            })+
         }
-    };
-}
-
-/// Tests that open the device, or are skipped.
-#[doc(hidden)]
-#[macro_export]
-macro_rules! conformance_tests {
-    ($requirement:expr, $open:expr, |$dev:ident| { $(fn $name:ident() = $test:expr;)+ }) => {
-        $(#[test]
-        fn $name() {
-            $crate::conformance::with_device($requirement, $open, |$dev| $test);
-        })+
     };
 }
 
