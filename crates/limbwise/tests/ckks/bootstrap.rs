@@ -156,7 +156,8 @@ fn every_packing_with_every_content() {
     let real = |values: Vec<Complex64>| values.into_iter().map(|z| Complex64::from(z.re)).collect::<Vec<_>>();
     for (order, bits) in ORDERS {
         for slots in [1, 2, 64, 512, 1024] {
-            for arcsine in [1, 3] {
+            // The other arcsine where packings differ most.
+            for &arcsine in if [1, 1024].contains(&slots) { &[1, 3][..] } else { &[3] } {
                 let (ratio, bits) = if arcsine == 1 { (10, bits - 5.0) } else { (7, bits) };
                 let literal = literal(order, arcsine, ratio);
                 let complex = BootstrapPlan::fastest(slots);
