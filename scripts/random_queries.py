@@ -7,7 +7,7 @@
 
 Needs the package duckdb from PyPI. A seed is a table of 1 to 12 rows (CSV or Parquet), sometimes a second one that is joined,
 and a query of the guide's SQL. Compared are the names and the order of the rows and every cell: what is exact in the report to
-12 digits, what was decrypted to 1e-3 of the largest value. Counted apart are queries that either of the two refuses, with the
+9 digits, what was decrypted to 1e-3 of the largest value. Counted apart are queries that either of the two refuses, with the
 reasons of limbwise's. Ends with 1 if an answer differs, or a run fails otherwise than by an error.
 """
 
@@ -262,7 +262,6 @@ def answer_of_limbwise(asked: Asked, folder: Path, program: Path, preset: str) -
     """The report of a run, or the text of its error."""
     table = folder / ("data.parquet" if asked.parquet else "data.csv")
     command = [program, "run", "query", "--sql", asked.sql, "--data", table, "--preset", preset, "--threads", "1", "--json"]
-    # In CSV a text column that holds an empty cell, and numbers otherwise, would be one of numbers; here none does.
     command += ["--with", f"other={folder / 'other.csv'}"] if asked.joined else []
     for column in asked.public:
         command += ["--public", column]

@@ -54,11 +54,7 @@ macro_rules! conformance_suite {
         $crate::conformance_suite!($module, $requirement, $open, $crate::conformance::Reach::default());
     };
     ($module:ident, $requirement:expr, $open:expr, $reach:expr) => {
-        $crate::conformance_tests!(mod $module, $requirement, $open, |dev| {
-            fn primitives() = $crate::conformance::primitives(&dev, $reach);
-            fn views_and_places() = $crate::conformance::views(&dev, $reach);
-            fn lwe() = $crate::conformance::lwe(&dev, $reach);
-            fn refusals() = $crate::conformance::refusals(&dev);
+        $crate::primitives_suite!($module, $requirement, $open, $reach, |dev| {
             fn composites() = $crate::conformance::composites(&dev, $reach);
             // Two tests, so that two cores share what takes the longest.
             fn composites_of_the_largest_ring() = $crate::conformance::composites_of_the_largest_ring(&dev, $reach);
@@ -67,33 +63,51 @@ macro_rules! conformance_suite {
     };
 }
 
-/// [`conformance_suite!`](crate::conformance_suite) for a device whose composites are all default bodies: there is nothing
-/// to compare them with.
+/// The part of [`conformance_suite!`](crate::conformance_suite) for a device whose composites are all default bodies: there
+/// is nothing to compare them with. Further tests of the device may follow.
 #[macro_export]
 macro_rules! primitives_suite {
-    ($module:ident, $requirement:expr, $open:expr, $reach:expr) => {
-        $crate::conformance_tests!(mod $module, $requirement, $open, |dev| {
-            fn primitives() = $crate::conformance::primitives(&dev, $reach);
-            fn views_and_places() = $crate::conformance::views(&dev, $reach);
-            fn lwe() = $crate::conformance::lwe(&dev, $reach);
-            fn refusals() = $crate::conformance::refusals(&dev);
-        });
-    };
-}
-
-/// A module of tests that open the device, or are skipped.
-#[doc(hidden)]
-#[macro_export]
-macro_rules! conformance_tests {
-    (mod $module:ident, $requirement:expr, $open:expr, |$dev:ident| { $(fn $name:ident() = $test:expr;)+ }) => {
+    (
+        $module:ident, $requirement:expr, $open:expr, $reach:expr
+        $(, |$dev:ident| { $(fn $name:ident() = $test:expr;)+ })?
+    ) => {
         mod $module {
             #[allow(unused_imports, reason = "the closure may name what the parent imports")]
             use super::*;
 
-            $(#[test]
+            #[test]
+            fn primitives() {
+                $crate::conformance::with_device($requirement, $open, |dev| {
+                    $crate::conformance::primitives(&dev, $reach)
+                });
+            }
+
+            #[test]
+            fn views_and_places() {
+                $crate::conformance::with_device($requirement, $open, |dev| $crate::conformance::views(&dev, $reach));
+            }
+
+            #[test]
+            fn lwe() {
+                $crate::conformance::with_device($requirement, $open, |dev| $crate::conformance::lwe(&dev, $reach));
+            }
+
+            #[test]
+            fn composites_by_definition() {
+                $crate::conformance::with_device($requirement, $open, |dev| {
+                    $crate::conformance::composites_by_definition(&dev, $reach)
+                });
+            }
+
+            #[test]
+            fn refusals() {
+                $crate::conformance::with_device($requirement, $open, |dev| $crate::conformance::refusals(&dev));
+            }
+
+            $($(#[test]
             fn $name() {
                 $crate::conformance::with_device($requirement, $open, |$dev| $test);
-            })+
+            })+)?
         }
     };
 }
@@ -442,10 +456,25 @@ fn composites_of<D: HostRead>(dev: &D, rings: &[Ring]) {
     }
 }
 
-/// Weighted sums and limbs extended for them: against the definition of the lift, then against the default bodies.
-fn sums<D: HostRead>(dev: &D, ring: &Ring) {
+/// What composites are by definition: limbs extended for weighted sums, and an external product by a constant.
+///
+/// # Panics
+/// At the first difference.
+pub fn composites_by_definition<D: HostRead>(dev: &D, reach: Reach) {
+    rings(dev, reach).iter().for_each(|ring| extended_limbs(dev, ring));
+    tfhe::constant_product(dev, reach);
+}
+
+/// The limb that [`sums`] extends: its shape and words.
+fn limb_of(ring: &Ring) -> (Shape, Vec<u64>) {
     let coeff = Shape::eval(ring, Basis::single(1)).with_domain(Domain::Coeff);
-    let (x, q) = (words(&coeff, 31), ring.moduli()[1]);
+    let x = words(&coeff, 31);
+    (coeff, x)
+}
+
+/// Limbs extended for weighted sums, against the definition of the lift.
+fn extended_limbs<D: HostRead>(dev: &D, ring: &Ring) {
+    let ((coeff, x), q) = (limb_of(ring), ring.moduli()[1]);
     let limb = upload(dev, &coeff, &x);
     for to in [ring.full(), ring.full() - Basis::single(1), Basis::single(1)] {
         let shape = Shape::eval(ring, to);
@@ -456,6 +485,12 @@ fn sums<D: HostRead>(dev: &D, ring: &Ring) {
         }
         expect(dev, "extend_limb", &dev.extend_limb(&limb, to), &shape, &values);
     }
+}
+
+/// Weighted sums against the default bodies.
+fn sums<D: HostRead>(dev: &D, ring: &Ring) {
+    let (coeff, x) = limb_of(ring);
+    let limb = upload(dev, &coeff, &x);
     let one = Shape::eval(ring, ring.full());
     let two = one.with_batch(2);
     let terms: Vec<D::Poly> = (32..35).map(|label| upload(dev, &two, &words(&two, label))).collect();

@@ -304,13 +304,14 @@ impl Question {
         summed
     }
 
-    /// Fails if the table has another number of rows, values outside the public domains, or NULL in a column whose cells
-    /// are counted.
+    /// Fails if the table has another number of rows, values outside the public domains, NULL in a column whose cells are
+    /// counted, or a column with the name of a result that is grouped by.
     pub fn fits(&self, table: &Table) -> Result<(), QueryError> {
         if table.rows != self.rows {
             return Err(QueryError::OtherRows { got: table.rows, wanted: self.rows });
         }
         countable(&self.results, table)?;
+        unambiguous(&self.results, table)?;
         self.fields().iter().try_for_each(|field| values(field, table).map(drop))
     }
 

@@ -238,12 +238,11 @@ fn ggsw<D: HostRead>(dev: &D, ring: &Ring, components: usize, batch: usize, gadg
     Ggsw { gadget, rows: (0..components * gadget.len()).map(row).collect() }
 }
 
-/// External products and blind rotations: a multiple by a constant, by definition; then overrides against default bodies.
+/// External products and blind rotations: overrides against default bodies.
 ///
 /// # Panics
 /// At the first difference.
 pub fn blind_rotation<D: HostRead>(dev: &D, reach: Reach) {
-    constant_product(dev, reach);
     let cases = [
         (10, 48, 2, Gadget { base_log: 8, levels: 2 }),
         (10, 50, 3, Gadget { base_log: 5, levels: 1 }),
@@ -342,7 +341,7 @@ fn same<D: HostRead>(dev: &D, op: &str, shape: &Shape, got: &[D::Poly], want: &[
 }
 
 /// With rows that encrypt 3 and no error, the product is 3 times what the digits rebuild.
-fn constant_product<D: HostRead>(dev: &D, reach: Reach) {
+pub(super) fn constant_product<D: HostRead>(dev: &D, reach: Reach) {
     let ring = ring(dev, 10, reach.bits.min(48));
     let (n, q) = (ring.n(), ring.moduli()[0]);
     let gadget = Gadget { base_log: 9, levels: 3 };

@@ -30,9 +30,9 @@ fn open(options: Options) -> Option<Upmem<Cpu>> {
     Some(Upmem::open(cpu(), options).expect("options in their ranges"))
 }
 
-// Blind rotation, too, has a default body only; interpreted, a key switch takes seconds.
+// All composites have default bodies.
 primitives_suite!(exact, "upmem", || open(small()), Reach { bits: 32, log_n: 10, primes: 4, rotations: 0 });
-conformance_suite!(
+primitives_suite!(
     closed_form,
     "upmem",
     || open(Options { mode: Mode::ClosedForm, order: ModuliOrder::Sequential, ..small() }),

@@ -241,6 +241,17 @@ fn a_name_of_a_column_and_of_another_result_is_no_key() {
     }
 }
 
+/// Keys are made with one table, and another is encrypted.
+#[test]
+fn a_table_with_the_name_of_a_key_does_not_fit() {
+    let question = asked("SELECT color AS shade, COUNT(*) FROM goods GROUP BY shade", &[]).unwrap();
+    assert!(question.fits(&table()).is_ok());
+    let mut other = table();
+    other.columns.push(Column::of_cells("Shade", &["1", "2", "3", "4"]));
+    let error = question.fits(&other).unwrap_err().to_string();
+    assert!(error.contains("the table has a column shade"), "{error}");
+}
+
 #[test]
 fn distinct_rows_of_groups_are_the_rows() {
     let text = "COUNT(*) AS n, color FROM goods GROUP BY color HAVING MIN(price) < 9 ORDER BY color";
