@@ -5,6 +5,7 @@
 
 mod division;
 pub mod footprint;
+mod sums;
 mod tensor;
 mod tfhe;
 mod undivided;
@@ -14,7 +15,7 @@ pub use tfhe::{blind_rotation, lwe, random_tfhe_program};
 use crate::{
     composites,
     matrix::IntegerMatrix,
-    ops::{Fault, GadgetKey, Handle, HostRead, KeyId, Role, RowAt, Weight, expand_row},
+    ops::{Fault, GadgetKey, Handle, HostRead, KeyId, Role, RowAt, expand_row},
     ring::{Basis, Domain, Ring, RingError, RingSpec, Shape},
 };
 use limbwise_math::{
@@ -409,6 +410,15 @@ pub fn composites_of_the_largest_ring<D: HostRead>(dev: &D, reach: Reach) {
     }
 }
 
+/// What composites are by definition: limbs extended for weighted sums, and an external product by a constant.
+///
+/// # Panics
+/// At the first difference.
+pub fn composites_by_definition<D: HostRead>(dev: &D, reach: Reach) {
+    rings(dev, reach).iter().for_each(|ring| sums::extended_limbs(dev, ring));
+    tfhe::constant_product(dev, reach);
+}
+
 fn composites_of<D: HostRead>(dev: &D, rings: &[Ring]) {
     for ring in rings {
         let special = Basis::single(ring.moduli().len() - 1);
@@ -452,60 +462,11 @@ fn composites_of<D: HostRead>(dev: &D, rings: &[Ring]) {
                 &composites::mod_down(dev, &product[0], merged),
             );
         }
-        sums(dev, ring);
+        sums::sums(dev, ring);
+        combinations(dev, ring);
+        tensor::tensors(dev, ring);
+        products_of_matrices(dev, ring);
     }
-}
-
-/// What composites are by definition: limbs extended for weighted sums, and an external product by a constant.
-///
-/// # Panics
-/// At the first difference.
-pub fn composites_by_definition<D: HostRead>(dev: &D, reach: Reach) {
-    rings(dev, reach).iter().for_each(|ring| extended_limbs(dev, ring));
-    tfhe::constant_product(dev, reach);
-}
-
-/// The limb that [`sums`] extends: its shape and words.
-fn limb_of(ring: &Ring) -> (Shape, Vec<u64>) {
-    let coeff = Shape::eval(ring, Basis::single(1)).with_domain(Domain::Coeff);
-    let x = words(&coeff, 31);
-    (coeff, x)
-}
-
-/// Limbs extended for weighted sums, against the definition of the lift.
-fn extended_limbs<D: HostRead>(dev: &D, ring: &Ring) {
-    let ((coeff, x), q) = (limb_of(ring), ring.moduli()[1]);
-    let limb = upload(dev, &coeff, &x);
-    for to in [ring.full(), ring.full() - Basis::single(1), Basis::single(1)] {
-        let shape = Shape::eval(ring, to);
-        let mut values: Vec<u64> =
-            ring.moduli_of(to).iter().flat_map(|p| x.iter().map(|&v| p.from_i64(q.centered(v)))).collect();
-        for (row, &p) in values.chunks_exact_mut(ring.n()).zip(&ring.moduli_of(to)) {
-            NttTable::new(p, ring.log_n()).forward(row);
-        }
-        expect(dev, "extend_limb", &dev.extend_limb(&limb, to), &shape, &values);
-    }
-}
-
-/// Weighted sums against the default bodies.
-fn sums<D: HostRead>(dev: &D, ring: &Ring) {
-    let (coeff, x) = limb_of(ring);
-    let limb = upload(dev, &coeff, &x);
-    let one = Shape::eval(ring, ring.full());
-    let two = one.with_batch(2);
-    let terms: Vec<D::Poly> = (32..35).map(|label| upload(dev, &two, &words(&two, label))).collect();
-    let (w, v) = (upload(dev, &one, &words(&one, 35)), upload(dev, &two, &words(&two, 36)));
-    let (w, v, limb) = (Weight::Values(&w), Weight::Values(&v), Weight::OneLimb(&limb));
-    let rows = [vec![(0, w), (1, v), (2, limb)], vec![(2, w)], vec![(1, limb), (1, w), (0, v)]];
-    let got = dev.weighted_sums(&terms, &rows);
-    let expected = composites::weighted_sums(dev, &terms, &rows);
-    assert_eq!(got.len(), rows.len(), "weighted_sums: one result a sum");
-    for (got, want) in got.iter().zip(&expected) {
-        expect(dev, "weighted_sums", got, &two, &dev.download(want).expect("no fault"));
-    }
-    combinations(dev, ring);
-    tensor::tensors(dev, ring);
-    products_of_matrices(dev, ring);
 }
 
 /// Matrix products against the definition: shapes that no blocking divides, small and large weights, two groups.
