@@ -410,12 +410,18 @@ pub fn composites_of_the_largest_ring<D: HostRead>(dev: &D, reach: Reach) {
     }
 }
 
-/// What composites are by definition: limbs extended for weighted sums, and an external product by a constant.
+/// Composites against their definitions: limbs extended for weighted sums, linear combinations, products of pairs and of
+/// matrices, and an external product by a constant.
 ///
 /// # Panics
 /// At the first difference.
 pub fn composites_by_definition<D: HostRead>(dev: &D, reach: Reach) {
-    rings(dev, reach).iter().for_each(|ring| sums::extended_limbs(dev, ring));
+    for ring in &rings(dev, reach) {
+        sums::extended_limbs(dev, ring);
+        combinations(dev, ring);
+        tensor::tensors(dev, ring);
+        products_of_matrices(dev, ring);
+    }
     tfhe::constant_product(dev, reach);
 }
 
@@ -463,9 +469,6 @@ fn composites_of<D: HostRead>(dev: &D, rings: &[Ring]) {
             );
         }
         sums::sums(dev, ring);
-        combinations(dev, ring);
-        tensor::tensors(dev, ring);
-        products_of_matrices(dev, ring);
     }
 }
 
