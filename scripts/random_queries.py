@@ -70,8 +70,16 @@ class Asked:
         some = self.r.sample(range(5), self.r.randint(2, 5))
         self.other = [{"key": k, "z": self.r.randint(1, 9), "name": self.r.choice(["x", "y", "xy"])} for k in some]
         self.parquet = self.r.random() < 0.3
+        if self.r.random() < 0.5:
+            self.punched()
         self.public: list[str] = []
         self.sql = self.query()
+
+    def punched(self) -> None:
+        """NULL in some columns. An empty cell of CSV is NULL among numbers and dates, and a text among texts."""
+        for name in self.r.sample("ikprtu" + ("sw" if self.parquet else ""), self.r.randint(1, 4)):
+            for row in self.rows:
+                row[name] = None if self.r.random() < 0.3 else row[name]
 
     # Values of a row.
 
@@ -88,7 +96,8 @@ class Asked:
         kind = self.r.random()
         if kind < 0.75:
             return f"({left} {self.r.choice('+-*')} {right})"
-        return self.r.choice([f"abs({left})", f"-({left})", f"{self.part()}", f"({self.column()} * 2)"])
+        filled = [f"coalesce({self.column()}, {self.constant()})", f"nullif({self.column()}, {self.r.randint(0, 3)})"]
+        return self.r.choice([f"abs({left})", f"-({left})", f"{self.part()}", f"({self.column()} * 2)", *filled])
 
     def part(self) -> str:
         return self.r.choice(
@@ -135,7 +144,10 @@ class Asked:
             return f"{r.choice('tu')} {r.choice(['', 'NOT '])}BETWEEN {self.date()} AND {self.date()}"
         if kind == 13:
             return f"{self.constant()} {r.choice([*COMPARED, '!='])} {self.number(1)}"
-        return f"{r.choice('iptsw')} IS {r.choice(['', 'NOT '])}NULL"
+        if kind == 14 and r.random() < 0.3:
+            asked = r.choice([f"i {{}} {r.randint(0, 3)}", "t {} u", f"k {{}} {self.column()}", "s {} 'red'", f"{self.constant()} {{}} p"])
+            return asked.format(f"IS {r.choice(['', 'NOT '])}DISTINCT FROM")
+        return f"{r.choice(['i', 'k', 'p', 't', 's', 'w', 'i + k', 'u - t'])} IS {r.choice(['', 'NOT '])}NULL"
 
     def text(self, column: str) -> str:
         return "'" + self.r.choice(TEXTS[column] + ["none"]).replace("'", "''") + "'"
@@ -178,7 +190,7 @@ class Asked:
         elif kind == 10:
             found = f"{self.r.choice(['stddev', 'variance', 'stddev_pop', 'var_pop'])}({self.column()})"
         else:
-            found = f"count({self.r.choice('ips')})"
+            found = f"count({self.r.choice(['i', 'k', 'p', 's', 'u', 'i + k', 'nullif(k, 1)'])})"
         return found + (f" FILTER (WHERE {self.condition(1)})" if self.r.random() < 0.2 else "")
 
     def result(self) -> str:

@@ -181,7 +181,7 @@ pub enum Value<N> {
     End(usize, i64),
     /// An aggregate, or what is computed from some.
     Number(N),
-    /// A quotient by zero, or of no rows a sum or an end.
+    /// A quotient by zero, of no rows a sum or an end, or what NULL is grouped by.
     Null,
 }
 
@@ -224,7 +224,8 @@ impl Question {
     /// The value of an output in a group.
     fn value<N: Number>(&self, output: &Output, group: &Group, figures: &Figures<N>) -> Value<N> {
         if let Output::Key(key) = output {
-            return Value::Key(*key, group.values[*key]);
+            let value = group.values[*key];
+            return if self.keys[*key].is_null(value) { Value::Null } else { Value::Key(*key, value) };
         }
         if let Output::Where(count, of) = output {
             let none = self.counted(*count, group, figures).is_none_or(|count| count.float() < 0.5);

@@ -42,10 +42,9 @@ pub struct Flaw {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fault {
-    Null,
     /// The column has values of a type that is not taken.
     Type,
-    /// A cell that is missing, or no number or date that is taken, where all others are.
+    /// A cell that is no number or date that is taken, where all others are.
     Limit(Kind),
     /// A text in a column of which nearly all cells are numbers or dates.
     Stray(Kind),
@@ -56,10 +55,9 @@ impl Flaw {
     pub(super) fn error(&self, name: &str) -> QueryError {
         let (name, row, got) = (name.to_owned(), self.row, self.got.clone());
         match self.fault {
-            Fault::Null => QueryError::Null { name, row },
             Fault::Type => QueryError::Type { name, got },
             Fault::Limit(kind) | Fault::Stray(kind) => {
-                let got = if got.is_empty() { "an empty cell".into() } else { format!("{got:?}") };
+                let got = format!("{got:?}");
                 let wanted = match kind {
                     Kind::Date => "date YYYY-MM-DD".into(),
                     _ => format!("number of at most {MOST_DIGITS} digits, {MOST_POINT} of them behind the point"),
@@ -77,7 +75,7 @@ impl Flaw {
 
 /// Cells that stand for no value.
 fn missing(cell: &str) -> bool {
-    ["", "null", "nan", "na", "n/a", "none", "inf", "-inf", "infinity", "-infinity"]
+    ["nan", "na", "n/a", "none", "inf", "-inf", "infinity", "-infinity"]
         .iter()
         .any(|word| cell.eq_ignore_ascii_case(word))
 }
@@ -118,43 +116,77 @@ fn stray(cells: &[&str]) -> Option<(usize, Fault)> {
     })
 }
 
+/// What a text file writes for NULL: nothing, or what databases write.
+fn is_null(cell: &str) -> bool {
+    cell.is_empty() || cell.eq_ignore_ascii_case("null") || cell == "\\N"
+}
+
+/// The cells that are not NULL, and their rows.
+struct Present<'a> {
+    texts: Vec<&'a str>,
+    rows: Vec<usize>,
+}
+
+impl<'a> Present<'a> {
+    fn of(cells: &'a [Option<String>], has_value: impl Fn(&str) -> bool) -> Self {
+        let all = cells.iter().enumerate().filter_map(|(row, cell)| Some((row, cell.as_deref()?)));
+        let (rows, texts) = all.filter(|(_, cell)| has_value(cell)).unzip();
+        Self { texts, rows }
+    }
+
+    /// The column of these cells with NULL in the other rows.
+    fn spread(&self, values: &Column, rows: usize) -> Column {
+        let (kind, of_values) = &values.cells;
+        let (mut cells, mut nulls) = (vec![0; rows], vec![true; rows]);
+        self.rows.iter().zip(of_values).for_each(|(&row, &value)| (cells[row], nulls[row]) = (value, false));
+        Column { cells: (*kind, cells), ..values.clone() }.with_nulls(nulls)
+    }
+
+    fn flaw(&self, at: usize, first: usize, fault: Fault) -> Flaw {
+        Flaw { row: first + self.rows[at] + 1, got: self.texts[at].chars().take(40).collect(), fault }
+    }
+}
+
 impl Column {
-    /// A column from the cells of rows from `first` on; `None` is NULL.
+    /// A column from the cells of rows from `first` on; `None` is NULL. In a file that says nothing of its columns, an empty
+    /// cell among numbers or dates is NULL too.
     pub(super) fn read(name: &str, cells: &[Option<String>], declared: &Declared, first: usize) -> Self {
-        let texts: Vec<&str> = cells.iter().map(|cell| cell.as_deref().unwrap_or_default()).collect();
-        let flawed = |at: usize, fault: Fault| {
-            let got = match declared {
-                Declared::Other(got) => (*got).to_owned(),
-                _ => texts.get(at).map_or_else(String::new, |cell| cell.chars().take(40).collect()),
-            };
-            Self { flaw: Some(Flaw { row: first + at + 1, got, fault }), ..Self::texts(name, &texts) }
-        };
-        if matches!(declared, Declared::Other(_)) {
-            return flawed(0, Fault::Type);
+        if let Declared::Other(got) = declared {
+            let flaw = Flaw { row: first + 1, got: (*got).to_owned(), fault: Fault::Type };
+            return Self { flaw: Some(flaw), ..Self::texts(name, &vec![""; cells.len()]) };
         }
-        if let Some(at) = cells.iter().position(Option::is_none) {
-            return flawed(at, Fault::Null);
-        }
+        let open = *declared == Declared::Nothing;
+        let values = Present::of(cells, |cell| !(open && is_null(cell)));
         let kind = match declared {
             Declared::Date => Some(Kind::Date),
             Declared::Number => {
-                let all = texts.iter().map(|cell| Decimal::read(cell).map_or(0, |d| d.digits));
+                let all = values.texts.iter().map(|cell| Decimal::read(cell).map_or(0, |d| d.digits));
                 Some(Kind::Number(all.max().unwrap_or(0)))
             }
-            Declared::Listed => None,
-            Declared::Text => kind_of(&texts).filter(|kind| *kind == Kind::Date),
-            Declared::Nothing | Declared::Other(_) => kind_of(&texts),
+            Declared::Listed | Declared::Other(_) => None,
+            _ if values.texts.is_empty() => None,
+            Declared::Text => kind_of(&values.texts).filter(|kind| *kind == Kind::Date),
+            Declared::Nothing => kind_of(&values.texts),
         };
         let Some(kind) = kind else {
-            let of_texts = matches!(declared, Declared::Text | Declared::Listed);
-            let found = if of_texts { None } else { stray(&texts) };
-            return found.map_or_else(|| Self::texts(name, &texts), |(at, fault)| flawed(at, fault));
+            // Among texts an empty cell is the empty text.
+            let texts = Present::of(cells, |_| true);
+            let column = texts.spread(&Self::texts(name, &texts.texts), cells.len());
+            return match stray(&values.texts).filter(|_| open && !values.texts.is_empty()) {
+                Some((at, fault)) => Self { flaw: Some(values.flaw(at, first, fault)), ..column },
+                None => column,
+            };
         };
         let most = |cell: &str| Decimal::read(cell).is_none_or(|d| d.digits <= MOST_POINT);
         let read = |cell: &&str| kind.read(cell).filter(|_| kind == Kind::Date || most(cell));
-        match texts.iter().map(read).collect::<Option<Vec<i64>>>() {
-            Some(values) => Self::new(name, kind, values),
-            None => flawed(texts.iter().position(|cell| read(cell).is_none()).unwrap_or(0), Fault::Limit(kind)),
+        match values.texts.iter().map(read).collect::<Option<Vec<i64>>>() {
+            Some(numbers) => values.spread(&Self::new(name, kind, numbers), cells.len()),
+            None => {
+                let at = values.texts.iter().position(|cell| read(cell).is_none()).unwrap_or(0);
+                let texts = Present::of(cells, |_| true);
+                let column = texts.spread(&Self::texts(name, &texts.texts), cells.len());
+                Self { flaw: Some(values.flaw(at, first, Fault::Limit(kind))), ..column }
+            }
         }
     }
 
@@ -179,17 +211,16 @@ mod tests {
     fn columns_of_numbers_do_not_become_texts() {
         for (cell, wanted) in [
             ("1000000000000000000", "\"1000000000000000000\" is no number of at most 18 digits, 9 of them"),
-            ("", "an empty cell is no number"),
             ("NaN", "\"NaN\" is no number"),
             ("0.1234567891", "is no number of at most 18 digits"),
             ("1e5", "is no number"),
             ("-inf", "is no number"),
-            ("null", "is no number"),
+            ("NA", "is no number"),
         ] {
             let found = flaw(&[Some("1"), Some(cell), Some("3")], &Declared::Nothing).unwrap();
             assert!(found.contains("column c, row 12: ") && found.contains(wanted), "{cell}: {found}");
         }
-        for cell in ["2026-02-30", "", "2026/01/01", "2026-01-01 10:00:00"] {
+        for cell in ["2026-02-30", "nan", "2026/01/01", "2026-01-01 10:00:00"] {
             let found = flaw(&[Some("2026-01-01"), Some(cell)], &Declared::Nothing).unwrap();
             assert!(found.contains("is no date YYYY-MM-DD"), "{cell}: {found}");
         }
@@ -203,9 +234,31 @@ mod tests {
     }
 
     #[test]
+    fn empty_cells_among_numbers_are_null() {
+        let read = |cells: &[Option<&str>], declared: &Declared| {
+            let cells: Vec<Option<String>> = cells.iter().map(|cell| cell.map(str::to_owned)).collect();
+            let column = Column::read("c", &cells, declared, 0);
+            assert_eq!(column.flaw, None);
+            (column.cells, column.categories.join("|"), column.nulls)
+        };
+        let (open, no) = (&Declared::Nothing, Vec::new());
+        let nulls = vec![false, true, true, true, false];
+        let cells = [Some("1.5"), Some(""), Some("NULL"), Some("\\N"), Some("-2")];
+        assert_eq!(read(&cells, open), ((Kind::Number(1), vec![15, 0, 0, 0, -20]), String::new(), nulls));
+        let days = read(&[Some(""), Some("1970-01-02")], open);
+        assert_eq!(days, ((Kind::Date, vec![0, 1]), String::new(), vec![true, false]));
+        // Among texts they are texts, and nothing else is NULL but what the file says.
+        let texts = read(&[Some(""), Some("x"), Some("null")], open);
+        assert_eq!(texts, ((Kind::Text, vec![0, 2, 1]), "|null|x".into(), no.clone()));
+        assert_eq!(read(&[Some(""), Some("")], open), ((Kind::Text, vec![0, 0]), String::new(), no));
+        let texts = read(&[None, Some("b"), Some("a")], &Declared::Text);
+        assert_eq!(texts, ((Kind::Text, vec![0, 1, 0]), "a|b".into(), vec![true, false, false]));
+        let numbers = read(&[Some("0.25"), None], &Declared::Number);
+        assert_eq!(numbers, ((Kind::Number(2), vec![25, 0]), String::new(), vec![false, true]));
+    }
+
+    #[test]
     fn what_a_file_says_of_a_column_is_kept() {
-        let null = flaw(&[Some("1"), None], &Declared::Text).unwrap();
-        assert!(null.contains("column c, row 12: NULL") && null.contains("leave those rows out"), "{null}");
         let nan = flaw(&[Some("NaN"), Some("x")], &Declared::Number).unwrap();
         assert!(nan.contains("row 11: \"NaN\" is no number"), "{nan}");
         assert!(flaw(&[Some("+12026-01-01")], &Declared::Date).unwrap().contains("no date"));

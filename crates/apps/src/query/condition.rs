@@ -21,10 +21,10 @@ impl Cond {
     /// A test of a column; certain ones are constants.
     #[must_use]
     pub fn test(column: usize, set: Set, field: &Field) -> Self {
-        let set = set.intersection(&Set::range(field.low, field.high));
+        let set = set.intersection(&Set::range(field.low, field.last()));
         match set.ranges() {
             [] => Self::FALSE,
-            [(low, high)] if (*low, *high) == (field.low, field.high) => Self::TRUE,
+            [(low, high)] if (*low, *high) == (field.low, field.last()) => Self::TRUE,
             _ => Self::In { column, set },
         }
     }
@@ -57,13 +57,13 @@ impl Cond {
         if kept.contains(&Self::TRUE) { Self::TRUE } else { only(kept).unwrap_or_else(Self::Any) }
     }
 
-    /// The opposite.
+    /// The rows that do not pass.
     #[must_use]
     pub fn not(self, fields: &[Field]) -> Self {
         match self {
             Self::In { column, set } => {
                 let field = &fields[column];
-                Self::test(column, set.complement(field.low, field.high), field)
+                Self::test(column, set.complement(field.low, field.last()), field)
             }
             Self::All(of) => Self::any(of.into_iter().map(|cond| cond.not(fields)).collect(), fields),
             Self::Any(of) => Self::all(of.into_iter().map(|cond| cond.not(fields)).collect(), fields),
@@ -111,7 +111,9 @@ impl Cond {
     /// Share of rows that pass if all columns were uniform and every test independent of the others.
     pub fn share(&self, fields: &[Field]) -> f64 {
         match self {
-            Self::In { column, set } => set.size() / (fields[*column].low.abs_diff(fields[*column].high) as f64 + 1.0),
+            Self::In { column, set } => {
+                set.size() / (fields[*column].low.abs_diff(fields[*column].last()) as f64 + 1.0)
+            }
             Self::All(of) => of.iter().map(|cond| cond.share(fields)).product(),
             Self::Any(of) => 1.0 - of.iter().map(|cond| 1.0 - cond.share(fields)).product::<f64>(),
         }
@@ -141,7 +143,7 @@ impl Cond {
 
     /// A row that does not pass, if one is found within so many trials: for rows that only fill a table.
     pub fn refused_row(&self, fields: &[Field]) -> Option<Vec<i64>> {
-        let mut allowed: Vec<Set> = fields.iter().map(|f| Set::range(f.low, f.high)).collect();
+        let mut allowed: Vec<Set> = fields.iter().map(|f| Set::range(f.low, f.last())).collect();
         let mut trials = MOST_TRIALS;
         fails(&[self], fields, &mut allowed, &mut trials)
             .then(|| allowed.iter().zip(fields).map(|(set, field)| set.first().unwrap_or(field.low)).collect())
@@ -162,7 +164,7 @@ fn fails(conds: &[&Cond], fields: &[Field], allowed: &mut Vec<Set>, trials: &mut
         Cond::In { column, set } => {
             let field = &fields[*column];
             let before = allowed[*column].clone();
-            allowed[*column] = before.intersection(&set.complement(field.low, field.high));
+            allowed[*column] = before.intersection(&set.complement(field.low, field.last()));
             if !allowed[*column].is_empty() && fails(rest, fields, allowed, trials) {
                 return true;
             }

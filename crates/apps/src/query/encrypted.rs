@@ -7,7 +7,7 @@ use super::{
     answer::{Figures, Value},
     error::QueryError,
     extreme::spread,
-    field::{Field, values},
+    field::{Field, codes, values},
     filter::{Filter, Filtered},
     question::{Measure, Question, Selection, Term},
     revealed::Revealed,
@@ -212,8 +212,7 @@ impl Query {
     }
 
     pub fn rows(&self, table: &Table) -> Result<Rows, QueryError> {
-        let compared =
-            self.question.compared.iter().map(|field| values(field, table)).collect::<Result<Vec<_>, _>>()?;
+        let compared = self.question.compared.iter().map(|field| codes(field, table)).collect::<Result<Vec<_>, _>>()?;
         let compared: Vec<&[i64]> = compared.iter().map(Vec::as_slice).collect();
         let column = |(field, unit): &(Field, f64)| {
             let Kind::Number(digits) = field.kind else { unreachable!("sums are of numbers") };

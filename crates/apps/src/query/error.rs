@@ -28,9 +28,11 @@ pub enum QueryError {
     #[error("{count} columns have the name {name:?} (capitals count for nothing): rename all but one")]
     Ambiguous { name: String, count: usize },
     #[error(
-        "column {name}, row {row}: NULL, which a query does not have: leave those rows out (WHERE {name} IS NOT NULL) or fill them (COALESCE) before you write the file"
+        "column {name}, row {row}: NULL, which the column has not where the keys are made: leave that row out, or say it there (--nullable {name} of plan, run and keygen)"
     )]
     Null { name: String, row: usize },
+    #[error("--nullable {name}: the query names no such column")]
+    Nullable { name: String },
     #[error(
         "column {name} holds {got}, and a query takes numbers, dates, booleans and texts: write it as one of these"
     )]

@@ -229,8 +229,14 @@ mod tests {
     use super::*;
 
     fn extreme(end: End, bits: u32) -> Extreme {
-        let field =
-            Field { name: "x".into(), kind: Kind::Number(0), low: -3, high: -4 + (1 << bits), categories: Vec::new() };
+        let field = Field {
+            name: "x".into(),
+            kind: Kind::Number(0),
+            low: -3,
+            high: -4 + (1 << bits),
+            categories: Vec::new(),
+            null: false,
+        };
         Extreme { selection: 0, end, field }
     }
 

@@ -5,6 +5,7 @@ use super::{
     error::QueryError,
     table::{Column, Kind, MOST_POINT, Table},
 };
+use crate::family::NULL;
 use serde::{Deserialize, Serialize};
 
 /// Most bits of a compared column.
@@ -28,11 +29,17 @@ pub struct Field {
     /// Of texts: the values that both sides know, ascending; a cell is the number of its value.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub categories: Vec<String>,
+    /// Whether rows may have NULL. Where the column is compared, NULL is the value above [`Self::high`].
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub null: bool,
 }
 
 impl Field {
     /// A value as text.
     pub fn show(&self, value: i64) -> String {
+        if self.is_null(value) {
+            return NULL.into();
+        }
         let text = usize::try_from(value).ok().and_then(|at| self.categories.get(at));
         text.map_or_else(|| self.kind.show(value), |text| format!("{text:?}"))
     }
@@ -40,6 +47,21 @@ impl Field {
     /// Bits needed to distinguish its values.
     pub fn bits(&self) -> u32 {
         64 - self.high.abs_diff(self.low).leading_zeros()
+    }
+
+    /// The largest value of the column where it is compared: NULL if there may be one.
+    pub fn last(&self) -> i64 {
+        self.high.saturating_add(i64::from(self.null))
+    }
+
+    /// Whether a compared value is NULL.
+    pub fn is_null(&self, value: i64) -> bool {
+        self.null && value == self.last()
+    }
+
+    /// Bits of a compared value, which may be NULL.
+    pub fn coded_bits(&self) -> u32 {
+        64 - self.last().abs_diff(self.low).leading_zeros()
     }
 }
 
@@ -77,7 +99,7 @@ impl std::str::FromStr for Domain {
 
 /// Fails for a field of a description that no column has.
 pub(super) fn plausible(field: &Field) -> Result<(), QueryError> {
-    let Field { name, kind, low, high, categories } = field;
+    let Field { name, kind, low, high, categories, .. } = field;
     let digits = if let Kind::Number(digits) = kind { *digits } else { 0 };
     let texts = match kind {
         Kind::Text => {
@@ -95,13 +117,27 @@ pub(super) fn plausible(field: &Field) -> Result<(), QueryError> {
     wide(field)
 }
 
-/// A column's values as those of a field: texts by the field's numbers, decimals in its units.
+/// A column's values as they are compared: [`values`], and NULL as the value above all others.
 ///
 /// # Errors
-/// Another kind, or values outside of the field's domain.
+/// Those of [`values`].
+pub(super) fn codes(field: &Field, table: &Table) -> Result<Vec<i64>, QueryError> {
+    let (mut all, column) = (values(field, table)?, table.usable(&field.name)?);
+    all.iter_mut().enumerate().filter(|(row, _)| column.is_null(*row)).for_each(|(_, value)| *value = field.last());
+    Ok(all)
+}
+
+/// A column's values as those of a field: texts by the field's numbers, decimals in its units. NULL is the least value here:
+/// what is summed or searched has a flag that leaves its row out.
+///
+/// # Errors
+/// Another kind, values outside of the field's domain, or NULL in a column without it.
 pub(super) fn values(field: &Field, table: &Table) -> Result<Vec<i64>, QueryError> {
     let column = table.usable(&field.name)?;
     let Column { name, cells: (kind, cells), categories, .. } = column;
+    if let Some(at) = column.nulls.iter().position(|&null| null).filter(|_| !field.null) {
+        return Err(QueryError::Null { name: name.clone(), row: at + 1 });
+    }
     if let (Kind::Number(own), Kind::Number(wanted)) = (*kind, field.kind)
         && own < wanted
     {
@@ -122,20 +158,26 @@ pub(super) fn values(field: &Field, table: &Table) -> Result<Vec<i64>, QueryErro
             let text = usize::try_from(cells[row]).ok().and_then(|at| categories.get(at)).cloned().unwrap_or_default();
             QueryError::OutOfList { name: name.clone(), row: row + 1, got: text.chars().take(40).collect() }
         };
-        return (0..cells.len()).map(|row| of_cell(cells[row]).ok_or_else(|| missing(row))).collect();
+        let number = |row: usize| match column.is_null(row) {
+            true => Ok(field.low),
+            false => of_cell(cells[row]).ok_or_else(|| missing(row)),
+        };
+        return (0..cells.len()).map(number).collect();
     }
-    if let Some(at) = cells.iter().position(|v| !(field.low..=field.high).contains(v)) {
+    let outside = |(row, value): (usize, &i64)| !column.is_null(row) && !(field.low..=field.high).contains(value);
+    if let Some(at) = cells.iter().enumerate().position(outside) {
         let [low, high, got] = [field.low, field.high, cells[at]].map(|value| kind.show(value));
         return Err(QueryError::OutOfRange { name: name.clone(), row: at + 1, got, low, high });
     }
-    Ok(cells.clone())
+    let value = |(row, &cell): (usize, &i64)| if column.is_null(row) { field.low } else { cell };
+    Ok(cells.iter().enumerate().map(value).collect())
 }
 
-/// A column with its domain, which must contain all values.
-pub(super) fn field(table: &Table, name: &str, domains: &[Domain]) -> Result<Field, QueryError> {
+/// A column with its domain, which must contain all values, and whether its rows may have NULL.
+pub(super) fn field(table: &Table, name: &str, domains: &[Domain], null: bool) -> Result<Field, QueryError> {
     let domain = domains.iter().find(|d| d.column.eq_ignore_ascii_case(name)).map(|domain| &domain.values);
     let column = table.usable(name)?;
-    let Column { name, cells: (kind, cells), categories, .. } = column;
+    let Column { name, cells: (kind, _), categories, .. } = column;
     let wrong = |values: &Values, problem: String| {
         let text = match values {
             Values::Ends([low, high]) => format!("{name}={low}..{high}"),
@@ -144,7 +186,7 @@ pub(super) fn field(table: &Table, name: &str, domains: &[Domain]) -> Result<Fie
         QueryError::Domain { text, problem }
     };
     let holds = |values: &Values, got: &str| wrong(values, format!("the column holds {kind}, got {got}"));
-    let found = || (cells.iter().min().copied().zip(cells.iter().max().copied()).unwrap_or_default(), Vec::new());
+    let found = || (column.present().min().zip(column.present().max()).unwrap_or_default(), Vec::new());
     let ((low, high), categories) = match (domain, kind) {
         (None, Kind::Text) => texts(name, categories.clone())?,
         (Some(Values::Texts(given)), Kind::Text) => texts(name, given.clone())?,
@@ -160,7 +202,7 @@ pub(super) fn field(table: &Table, name: &str, domains: &[Domain]) -> Result<Fie
             ((low, high), Vec::new())
         }
     };
-    let field = Field { name: name.clone(), kind: *kind, low, high, categories };
+    let field = Field { name: name.clone(), kind: *kind, low, high, categories, null };
     values(&field, table)?;
     wide(&field)?;
     Ok(field)
@@ -183,9 +225,9 @@ fn texts(name: &str, mut all: Vec<String>) -> Result<((i64, i64), Vec<String>), 
 
 /// Fails if a domain has too many values.
 fn wide(field: &Field) -> Result<(), QueryError> {
-    if field.bits() <= MOST_BITS {
+    if field.coded_bits() <= MOST_BITS {
         return Ok(());
     }
     let [low, high] = [field.low, field.high].map(|end| field.show(end));
-    Err(QueryError::TooWide { bits: field.bits(), name: field.name.clone(), low, high, most: MOST_BITS })
+    Err(QueryError::TooWide { bits: field.coded_bits(), name: field.name.clone(), low, high, most: MOST_BITS })
 }

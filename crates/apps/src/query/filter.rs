@@ -201,12 +201,12 @@ impl Layout<'_> {
 
     fn test(&mut self, column: usize, set: &Set) -> Step {
         let field = &self.fields[column];
-        let bits = field.bits();
+        let bits = field.coded_bits();
         let digits = digits(bits, self.space_bits);
         let last = (1i64 << bits) - 1;
         // Values outside the domain do not occur, so the automaton may treat them as it likes.
         let of_digits =
-            |&(low, high): &(i64, i64)| (low - field.low, if high == field.high { last } else { high - field.low });
+            |&(low, high): &(i64, i64)| (low - field.low, if high == field.last() { last } else { high - field.low });
         let ranges: Vec<(i64, i64)> = set.ranges().iter().map(of_digits).collect();
         let grouped = |ranges: &[(i64, i64)]| {
             let mut groups: Vec<Vec<Vec<u64>>> = Vec::new();
@@ -286,8 +286,8 @@ impl Filter {
                 _ => None,
             };
             let used = steps.iter().chain(&flags).filter_map(looked_at).max().unwrap_or(0);
-            let digits = digits(field.bits(), space_bits)[..used].to_vec();
-            ColumnDigits { column: field.name.clone(), offset: field.low, bits: field.bits(), digits }
+            let digits = digits(field.coded_bits(), space_bits)[..used].to_vec();
+            ColumnDigits { column: field.name.clone(), offset: field.low, bits: field.coded_bits(), digits }
         };
         Ok(Self { columns: fields.iter().enumerate().map(column).collect(), steps, flags, rows })
     }

@@ -111,7 +111,7 @@ pub enum Test {
     /// Begins with this.
     Prefix(String),
     Like(Pattern),
-    /// Not NULL: every value, since no column has NULL.
+    /// Not NULL.
     Known,
 }
 
@@ -128,6 +128,8 @@ pub struct Condition {
 pub enum Formula {
     Is(Condition),
     Not(Box<Formula>),
+    /// The formula is false or, for a NULL, unknown.
+    Unless(Box<Formula>),
     All(Vec<Formula>),
     Any(Vec<Formula>),
 }
@@ -136,7 +138,7 @@ impl Formula {
     pub(super) fn conditions<'a>(&'a self, out: &mut Vec<&'a Condition>) {
         match self {
             Self::Is(condition) => out.push(condition),
-            Self::Not(inner) => inner.conditions(out),
+            Self::Not(inner) | Self::Unless(inner) => inner.conditions(out),
             Self::All(of) | Self::Any(of) => of.iter().for_each(|one| one.conditions(out)),
         }
     }
@@ -145,7 +147,7 @@ impl Formula {
     pub(super) fn size(&self) -> usize {
         match self {
             Self::Is(_) => 1,
-            Self::Not(inner) => 1 + inner.size(),
+            Self::Not(inner) | Self::Unless(inner) => 1 + inner.size(),
             Self::All(of) | Self::Any(of) => 1 + of.iter().map(Self::size).sum::<usize>(),
         }
     }
@@ -161,6 +163,23 @@ impl Formula {
 
     pub(super) fn negated(self) -> Self {
         Self::Not(Box::new(self))
+    }
+
+    pub(super) fn unless(self) -> Self {
+        Self::Unless(Box::new(self))
+    }
+
+    /// The formula with another condition in the place of each.
+    pub(super) fn with(self, change: &impl Fn(Condition) -> Condition) -> Self {
+        let inner = |of: Box<Self>| Box::new(of.with(change));
+        let each = |of: Vec<Self>| of.into_iter().map(|one| one.with(change)).collect();
+        match self {
+            Self::Is(condition) => Self::Is(change(condition)),
+            Self::Not(of) => Self::Not(inner(of)),
+            Self::Unless(of) => Self::Unless(inner(of)),
+            Self::All(of) => Self::All(each(of)),
+            Self::Any(of) => Self::Any(each(of)),
+        }
     }
 
     fn certain(holds: bool) -> Self {
@@ -196,8 +215,8 @@ fn leaf(expr: &Expr) -> Result<Formula, QueryError> {
         }
         Expr::IsNotNull(of) => is(expr, of, Test::Known)?,
         Expr::IsNull(of) => is(expr, of, Test::Known)?.negated(),
-        Expr::IsDistinctFrom(left, right) => compared(expr, left, Relation::Different, right)?,
-        Expr::IsNotDistinctFrom(left, right) => compared(expr, left, Relation::Equal, right)?,
+        Expr::IsDistinctFrom(left, right) => same(expr, left, right)?.unless(),
+        Expr::IsNotDistinctFrom(left, right) => same(expr, left, right)?.unless().unless(),
         Expr::Value(value) if matches!(value.value, Value::Boolean(_)) => {
             Formula::certain(value.value == Value::Boolean(true))
         }
@@ -231,6 +250,16 @@ fn among(whole: &Expr, of: &Expr, list: &[Expr]) -> Result<Formula, QueryError> 
 /// What is asked of a row where two expressions are equal.
 pub(super) fn equal(whole: &Expr, left: &Expr, right: &Expr) -> Result<Formula, QueryError> {
     compared(whole, left, Relation::Equal, right)
+}
+
+/// Whether two values are equal, or both NULL.
+fn same(whole: &Expr, left: &Expr, right: &Expr) -> Result<Formula, QueryError> {
+    let equal = compared(whole, left, Relation::Equal, right)?;
+    if constant(left).is_some() || constant(right).is_some() {
+        return Ok(equal);
+    }
+    let null = |of: &Expr| is(whole, of, Test::Known).map(Formula::negated);
+    Ok(Formula::Any(vec![equal, Formula::All(vec![null(left)?, null(right)?])]))
 }
 
 fn compared(whole: &Expr, left: &Expr, relation: Relation, right: &Expr) -> Result<Formula, QueryError> {

@@ -5,7 +5,7 @@ use super::{
     error::QueryError,
     formula::{Formula, formula},
     having::exact,
-    operand::named,
+    operand::Operand,
     products::{Product, row, single},
     question::position,
     select::{Aggregate, Arithmetic, Call, Made, Output, Results},
@@ -86,23 +86,29 @@ impl Results {
         if number(of).is_some() {
             return Ok(self.rows(when));
         }
-        if let Some(column) = named(of) {
-            position(&mut self.counted, column);
-            return Ok(self.rows(when));
-        }
-        let of = row(of)?;
-        for factor in of.products.iter().flat_map(|product| &product.factors) {
-            factor.operand.columns().into_iter().for_each(|column| {
+        let (operands, defined): (Vec<Operand>, Vec<Formula>) = match Operand::read(of) {
+            Some(operand) => {
+                let known = self.nulls.known(&operand).into_iter().collect();
+                (vec![operand], known)
+            }
+            None => {
+                let of = row(of, &self.nulls)?;
+                let factors = of.products.into_iter().flat_map(|product| product.factors);
+                (factors.map(|factor| factor.operand).collect(), of.defined)
+            }
+        };
+        for operand in operands {
+            for column in operand.columns().into_iter().filter(|column| !self.nulls.has(column)) {
                 position(&mut self.counted, column.to_owned());
-            });
+            }
         }
-        when.extend(of.defined);
+        when.extend(defined);
         Ok(self.rows(when))
     }
 
     /// The sum of an expression over rows, and what they satisfy: sums of its products.
     fn summed(&mut self, expr: &Expr, mut when: Vec<Formula>) -> Result<(Output, Vec<Formula>), QueryError> {
-        let row = row(expr)?;
+        let row = row(expr, &self.nulls)?;
         when.extend(row.defined);
         let mut all: Option<Output> = None;
         for product in row.products {
@@ -132,13 +138,13 @@ impl Results {
         whole: &Expr,
         of: &Expr,
         mut when: Vec<Formula>,
-        made: fn(super::operand::Operand) -> Made,
+        made: fn(Operand) -> Made,
     ) -> Result<Output, QueryError> {
         let wrong = || {
             let what = "MIN and MAX are of a column, of what is computed from columns, or of CASE WHEN ... THEN a END";
             QueryError::unsupported(format!("the result {whole} ({what})"))
         };
-        let (operand, rows) = single(of).ok_or_else(wrong)?;
+        let (operand, rows) = single(of, &self.nulls).ok_or_else(wrong)?;
         when.extend(rows);
         let end = Output::Aggregate(self.aggregate(made(operand), when.clone()));
         Ok(self.only(when, end))
@@ -146,7 +152,8 @@ impl Results {
 
     /// COUNT(DISTINCT ...): how many values there are.
     fn different(&mut self, whole: &Expr, of: &Expr, mut when: Vec<Formula>) -> Result<Output, QueryError> {
-        let (operand, rows) = single(of).ok_or_else(|| QueryError::unsupported(format!("the result {whole}")))?;
+        let (operand, rows) =
+            single(of, &self.nulls).ok_or_else(|| QueryError::unsupported(format!("the result {whole}")))?;
         when.extend(rows);
         Ok(Output::Count(self.aggregate(Made::Different(operand), when)))
     }

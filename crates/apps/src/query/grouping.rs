@@ -132,7 +132,7 @@ pub(super) fn aggregates(
 ) -> Result<Vec<Wanted>, QueryError> {
     let mut found = Vec::new();
     for (number, aggregate) in results.aggregates.iter().enumerate() {
-        let when = aggregate.when.as_ref().map(|when| resolved(when, field, compared)).transpose()?;
+        let when = aggregate.when.as_ref().map(|when| resolved(when, true, field, compared)).transpose()?;
         let extreme = |end, column: &str| {
             let field = field(column)?;
             if !matches!(field.kind, Kind::Number(_)) && results.computes_with(number) {
@@ -153,7 +153,7 @@ pub(super) fn aggregates(
             Made::Most(of) => extreme(End::Largest, &of.name)?,
             Made::Different(of) => {
                 let field = field(&of.name)?;
-                grouped(std::slice::from_ref(&field))?; // not more values than groups
+                grouped(&[Field { null: false, ..field.clone() }])?; // not more values than groups
                 let values = field.low..=field.high;
                 Wanted::Different(when, position(compared, field), values)
             }

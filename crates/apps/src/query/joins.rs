@@ -56,9 +56,11 @@ impl Table {
         }
         let fine = digits(own).max(digits(others));
         let mut rows_of: HashMap<String, Vec<usize>> = HashMap::new();
-        (0..other.rows).for_each(|row| rows_of.entry(cell(others, row, fine)).or_default().push(row));
+        // NULL is no key: it equals nothing, not even NULL.
+        let with_key = (0..other.rows).filter(|&row| !others.is_null(row));
+        with_key.for_each(|row| rows_of.entry(cell(others, row, fine)).or_default().push(row));
         let mut pairs: Vec<(usize, usize)> = Vec::new();
-        for row in 0..self.rows {
+        for row in (0..self.rows).filter(|&row| !own.is_null(row)) {
             let found = rows_of.get(&cell(own, row, fine)).into_iter().flatten();
             pairs.extend(found.map(|&other| (row, other)).take(MOST_ROWS + 1));
             if pairs.len() > MOST_ROWS {
@@ -69,12 +71,8 @@ impl Table {
             let problem = format!("no {} is a {} of the other table", own.name, others.name);
             return Err(QueryError::Join { problem });
         }
-        let taken = |column: &Column, of: fn(&(usize, usize)) -> usize| {
-            let (kind, cells) = &column.cells;
-            Column { cells: (*kind, pairs.iter().map(|pair| cells[of(pair)]).collect()), ..column.clone() }
-        };
-        let own = self.columns.iter().map(|column| taken(column, |pair| pair.0));
-        let columns = own.chain(added.into_iter().map(|column| taken(column, |pair| pair.1))).collect();
+        let own = self.columns.iter().map(|column| column.taken(pairs.iter().map(|pair| pair.0)));
+        let columns = own.chain(added.iter().map(|column| column.taken(pairs.iter().map(|pair| pair.1)))).collect();
         Ok(Self { name: self.name.clone(), columns, rows: pairs.len() })
     }
 }

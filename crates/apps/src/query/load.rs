@@ -141,7 +141,7 @@ mod tests {
         assert_eq!(of(b"a\n1\n2\n3\n", 2).unwrap().rows, 2);
         // As in DuckDB a blank line is a row of a file of one column, and none of others.
         let blank = read("n\n1\n\n2\n", None).unwrap();
-        assert_eq!((blank.rows, blank.usable("n").is_err()), (3, true));
+        assert_eq!((blank.rows, &blank.columns[0].nulls[..]), (3, &[false, true, false][..]));
         assert_eq!(read("n\r\nx\r\n\r\ny\r\n", None).unwrap().columns[0].categories, ["", "x", "y"]);
         assert_eq!(read("n\n\"x\n\ny\"\nz", None).unwrap().rows, 2, "a blank line in quotes");
         assert_eq!(read("n,m\n1,1\n\n2,2\n", None).unwrap().rows, 2);

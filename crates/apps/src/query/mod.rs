@@ -4,7 +4,7 @@
 //! the encrypted program over both schemes.
 //! Stays out: keys, devices, conversion of bits to slots (`limbwise::bridge`).
 //!
-//! Read in this order: [`sql`], [`mod@constant`], [`operand`], [`mod@formula`], [`products`], [`select`], `functions` and [`having`] (text to
+//! Read in this order: [`sql`], [`mod@constant`], [`operand`], [`mod@formula`], [`products`], [`select`], `functions`, [`nulls`] and [`having`] (text to
 //! statement), [`table`], [`cells`], [`mod@load`], [`mod@parquet`] and `joins`, [`field`](mod@field) and [`question`] (resolved names),
 //! [`public`] (groups that the server sees), [`set`] and [`condition`] (what a row must satisfy), [`filter`], [`extreme`]
 //! and [`searches`] (MIN and MAX), [`encrypted`], [`precision`], [`answer`], [`client`], [`revealed`], [`options`],
@@ -26,6 +26,7 @@ mod grouping;
 pub mod having;
 mod joins;
 pub mod load;
+pub mod nulls;
 pub mod operand;
 pub mod options;
 pub mod parquet;
@@ -48,6 +49,7 @@ pub use error::QueryError;
 pub use field::Domain;
 pub use filter::{Filter, FilterSummary};
 pub use load::{load, load_part};
+pub use nulls::Nulls;
 pub use precision::SumPrecision;
 pub use public::Public;
 pub use question::Question;

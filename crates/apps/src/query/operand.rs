@@ -39,6 +39,12 @@ pub enum Scalar {
     Remainder(Box<Scalar>, Decimal),
     /// What tells which of two is larger: their difference; of texts −1, 0 or 1.
     Against(Box<[Scalar; 2]>),
+    /// The first of two that is not NULL.
+    First(Box<[Scalar; 2]>),
+    /// The first of two, or NULL where they are equal.
+    UnlessEqual(Box<[Scalar; 2]>),
+    /// 1 of NULL, else 0.
+    Missing(Box<Scalar>),
 }
 
 /// A column, or what is computed from columns.
@@ -133,6 +139,11 @@ pub(super) fn scalar(expr: &Expr) -> Option<Scalar> {
             match (function.name.to_string().to_lowercase().as_str(), &arguments[..]) {
                 ("abs", [of]) => Scalar::Absolute(boxed(of)?),
                 ("mod", [of, by]) => Scalar::Remainder(boxed(of)?, divisor(by)?),
+                ("coalesce", [of @ .., last]) if !of.is_empty() => of
+                    .iter()
+                    .rev()
+                    .try_fold(scalar(last)?, |rest, of| Some(Scalar::First(Box::new([scalar(of)?, rest]))))?,
+                ("nullif", [of, other]) => Scalar::UnlessEqual(Box::new([scalar(of)?, scalar(other)?])),
                 (name, [of]) => Scalar::Part(part(name)?, boxed(of)?),
                 _ => return None,
             }
@@ -175,6 +186,9 @@ impl fmt::Display for Scalar {
                 )
             }
             Self::Absolute(of) => write!(f, "abs({of})"),
+            Self::First(of) => write!(f, "coalesce({}, {})", of[0], of[1]),
+            Self::UnlessEqual(of) => write!(f, "nullif({}, {})", of[0], of[1]),
+            Self::Missing(of) => write!(f, "{} IS NULL", inner(of)),
             Self::Part(part, of) => write!(f, "{}({of})", format!("{part:?}").to_lowercase()),
             Self::Remainder(of, by) => write!(f, "{} % {by}", inner(of)),
         }
@@ -223,27 +237,89 @@ fn remainders(of: &Cells, by: Decimal) -> Option<Cells> {
     Some((Kind::Number(digits), cells))
 }
 
+/// Values of two columns as those of one: numbers in units of the finer last digit, or dates.
+fn alike(a: &Cells, b: &Cells) -> Option<(Cells, Cells)> {
+    let (Kind::Number(own), Kind::Number(other)) = (a.0, b.0) else {
+        return ((a.0, b.0) == (Kind::Date, Kind::Date)).then(|| (a.clone(), b.clone()));
+    };
+    let digits = own.max(other);
+    let narrow = |cells: Vec<i128>| cells.into_iter().map(|cell| i64::try_from(cell).ok()).collect::<Option<Vec<_>>>();
+    let kind = Kind::Number(digits);
+    Some(((kind, narrow(finer(a, digits)?)?), (kind, narrow(finer(b, digits)?)?)))
+}
+
+/// The columns that a value is computed from.
+struct Source<'a> {
+    rows: usize,
+    columns: Vec<&'a Column>,
+}
+
+impl Source<'_> {
+    fn column(&self, name: &str) -> Option<&Column> {
+        self.columns.iter().find(|column| column.name.eq_ignore_ascii_case(name)).copied()
+    }
+}
+
 impl Scalar {
     fn columns<'a>(&'a self, out: &mut Vec<&'a str>) {
         match self {
             Self::Column(name) => out.push(name),
             Self::Constant(_) => {}
-            Self::Plus(of) | Self::Minus(of) | Self::Times(of) | Self::Against(of) => {
-                of.iter().for_each(|one| one.columns(out));
-            }
-            Self::Later(of, ..) | Self::Absolute(of) | Self::Part(_, of) | Self::Remainder(of, _) => of.columns(out),
+            Self::Plus(of)
+            | Self::Minus(of)
+            | Self::Times(of)
+            | Self::Against(of)
+            | Self::First(of)
+            | Self::UnlessEqual(of) => of.iter().for_each(|one| one.columns(out)),
+            Self::Later(of, ..)
+            | Self::Absolute(of)
+            | Self::Part(_, of)
+            | Self::Remainder(of, _)
+            | Self::Missing(of) => of.columns(out),
         }
     }
 
-    /// The values, from those of columns. None where kinds do not fit or a value is too large.
-    fn cells(&self, rows: usize, column: &impl Fn(&str) -> Cells) -> Option<Cells> {
-        let both = |of: &[Self; 2]| Some((of[0].cells(rows, column)?, of[1].cells(rows, column)?));
-        let dates = |of: &Self, change: &dyn Fn(i64) -> Option<i64>, kind: Kind| {
-            let (Kind::Date, cells) = of.cells(rows, column)? else { return None };
-            Some((kind, cells.into_iter().map(change).collect::<Option<_>>()?))
+    /// The rows in which it is NULL. None where kinds do not fit.
+    fn nulls(&self, from: &Source) -> Option<Vec<bool>> {
+        let joined = |of: &[Self; 2], join: fn(bool, bool) -> bool| {
+            let (a, b) = (of[0].nulls(from)?, of[1].nulls(from)?);
+            Some(a.into_iter().zip(b).map(|(a, b)| join(a, b)).collect())
         };
         match self {
-            Self::Column(name) => Some(column(name)),
+            Self::Column(name) => {
+                let column = from.column(name);
+                Some((0..from.rows).map(|row| column.is_some_and(|column| column.is_null(row))).collect())
+            }
+            Self::Constant(_) | Self::Missing(_) => Some(vec![false; from.rows]),
+            Self::Plus(of) | Self::Minus(of) | Self::Times(of) | Self::Against(of) => joined(of, |a, b| a || b),
+            Self::Later(of, ..) | Self::Absolute(of) | Self::Part(_, of) | Self::Remainder(of, _) => of.nulls(from),
+            Self::First(of) => joined(of, |a, b| a && b),
+            Self::UnlessEqual(of) => {
+                let ((_, a), (_, b)) = alike(&of[0].cells(from)?, &of[1].cells(from)?)?;
+                let (own, others) = (of[0].nulls(from)?, of[1].nulls(from)?);
+                Some((0..from.rows).map(|row| own[row] || (!others[row] && a[row] == b[row])).collect())
+            }
+        }
+    }
+
+    /// The values, from those of columns; 0 where it is NULL. None where kinds do not fit or a value is too large.
+    fn cells(&self, from: &Source) -> Option<Cells> {
+        let both = |of: &[Self; 2]| Some((of[0].cells(from)?, of[1].cells(from)?));
+        let dates = |of: &Self, change: &dyn Fn(i64) -> Option<i64>, kind: Kind| {
+            let (Kind::Date, cells) = of.cells(from)? else { return None };
+            Some((kind, cells.into_iter().map(change).collect::<Option<_>>()?))
+        };
+        let rows = from.rows;
+        match self {
+            Self::Column(name) => from.column(name).map(|column| column.cells.clone()),
+            Self::First(of) => {
+                let ((kind, mut first), (_, other)) = both(of).and_then(|(a, b)| alike(&a, &b))?;
+                let absent = of[0].nulls(from)?;
+                first.iter_mut().zip(other).zip(absent).filter(|(_, absent)| *absent).for_each(|((a, b), _)| *a = b);
+                Some((kind, first))
+            }
+            Self::UnlessEqual(of) => both(of).and_then(|(a, b)| alike(&a, &b)).map(|(a, _)| a),
+            Self::Missing(of) => Some((Kind::Number(0), of.nulls(from)?.into_iter().map(i64::from).collect())),
             Self::Constant(Constant::Number(number)) => {
                 let value = i64::try_from(number.mantissa).ok().filter(|_| number.digits <= MOST_POINT)?;
                 Some((Kind::Number(number.digits), vec![value; rows]))
@@ -255,7 +331,7 @@ impl Scalar {
             Self::Times(of) => both(of).and_then(|(a, b)| multiplied(&a, &b)),
             Self::Later(of, months, days) => dates(of, &|day| later(day, *months, *days), Kind::Date),
             Self::Absolute(of) => {
-                let (kind @ Kind::Number(_), cells) = of.cells(rows, column)? else { return None };
+                let (kind @ Kind::Number(_), cells) = of.cells(from)? else { return None };
                 Some((kind, cells.into_iter().map(i64::checked_abs).collect::<Option<_>>()?))
             }
             Self::Part(part, of) => {
@@ -269,7 +345,7 @@ impl Scalar {
                 };
                 dates(of, &of_date, Kind::Number(0))
             }
-            Self::Remainder(of, by) => remainders(&of.cells(rows, column)?, *by),
+            Self::Remainder(of, by) => remainders(&of.cells(from)?, *by),
         }
     }
 
@@ -279,7 +355,7 @@ impl Scalar {
         let sorted = |(kind, all): Cells| Some((kind, [*all.iter().min()?, *all.iter().max()?]));
         match self {
             Self::Column(name) => Some(column(name)),
-            Self::Constant(_) => sorted(self.cells(1, &|name| cells(column(name)))?),
+            Self::Constant(_) => sorted(self.cells(&Source { rows: 1, columns: Vec::new() })?),
             Self::Plus(of) => sorted(added(&cells(of[0].ends(column)?), &cells(of[1].ends(column)?), 1)?),
             Self::Minus(of) | Self::Against(of) => {
                 let ((kind, [low, high]), b) = (of[1].ends(column)?, cells(of[0].ends(column)?));
@@ -293,6 +369,15 @@ impl Scalar {
                 let (Kind::Date, [low, high]) = of.ends(column)? else { return None };
                 Some((Kind::Date, [later(low, *months, *more)?, later(high, *months, *more)?]))
             }
+            Self::First(of) => {
+                let (a, b) = alike(&cells(of[0].ends(column)?), &cells(of[1].ends(column)?))?;
+                sorted((a.0, [a.1, b.1].concat()))
+            }
+            Self::UnlessEqual(of) => {
+                let (a, _) = alike(&cells(of[0].ends(column)?), &cells(of[1].ends(column)?))?;
+                sorted(a)
+            }
+            Self::Missing(_) => Some((Kind::Number(0), [0, 1])),
             Self::Absolute(of) => {
                 let (kind, [low, high]) = of.ends(column)?;
                 let least = if low <= 0 && high >= 0 { 0 } else { low.checked_abs()?.min(high.checked_abs()?) };
@@ -345,35 +430,32 @@ impl Table {
                     format!("a column of the data with the name of what the query computes, {name:?} (rename it),");
                 return Err(QueryError::unsupported(what));
             }
-            let (kind, cells) = self.computed(name, value)?;
-            self.columns.push(Column::new(name, kind, cells));
+            let column = self.computed(name, value)?;
+            self.columns.push(column);
             made.push(operand);
         }
         Ok(self)
     }
 
-    fn computed(&self, name: &str, value: &Scalar) -> Result<Cells, QueryError> {
+    fn computed(&self, name: &str, value: &Scalar) -> Result<Column, QueryError> {
         let mut columns = Vec::new();
         value.columns(&mut columns);
         let found = columns.iter().map(|name| self.usable(name)).collect::<Result<Vec<&Column>, _>>()?;
-        let kinds = || {
+        let from = Source { rows: self.rows, columns: found };
+        let cells = match (value, &from.columns[..]) {
+            (Scalar::Against(_), [a, b]) if (a.cells.0, b.cells.0) == (Kind::Text, Kind::Text) => {
+                Some((Kind::Number(0), texts(a, b)))
+            }
+            _ => value.cells(&from),
+        };
+        let Some(((kind, cells), nulls)) = cells.zip(value.nulls(&from)) else {
             let kind = |column: &&Column| format!("{} ({})", column.name, column.cells.0);
-            found.iter().map(kind).collect::<Vec<_>>().join(" and ")
-        };
-        if let (Scalar::Against(_), [a, b]) = (value, &found[..])
-            && (a.cells.0, b.cells.0) == (Kind::Text, Kind::Text)
-        {
-            return Ok((Kind::Number(0), texts(a, b)));
-        }
-        let column = |name: &str| {
-            let found = found.iter().find(|column| column.name.eq_ignore_ascii_case(name));
-            found.map_or((Kind::Text, Vec::new()), |column| column.cells.clone())
-        };
-        value.cells(self.rows, &column).ok_or_else(|| {
+            let kinds = from.columns.iter().map(kind).collect::<Vec<_>>().join(" and ");
             let what =
-                format!("{name}, computed from {} (of numbers, 18 digits and 9 behind the point, and dates),", kinds());
-            QueryError::unsupported(what)
-        })
+                format!("{name}, computed from {kinds} (of numbers, 18 digits and 9 behind the point, and dates),");
+            return Err(QueryError::unsupported(what));
+        };
+        Ok(Column::new(name, kind, cells).with_nulls(nulls))
     }
 }
 
@@ -388,15 +470,18 @@ pub(super) fn with_derived(
         let declared = |all: &[Domain], name: &str| all.iter().any(|domain| domain.column.eq_ignore_ascii_case(name));
         let Some(value) = &operand.value else { continue };
         let columns = operand.columns();
-        if declared(&all, &operand.name) || !columns.iter().all(|name| declared(domains, name)) {
+        // Whether rows are NULL is found of each, whatever others are.
+        let open = matches!(value, Scalar::Missing(_));
+        if declared(&all, &operand.name) || (!open && !columns.iter().all(|name| declared(domains, name))) {
             continue;
         }
-        let fields = columns.iter().map(|name| field(table, name, domains)).collect::<Result<Vec<Field>, _>>()?;
+        let of = if open { &[][..] } else { &columns };
+        let fields = of.iter().map(|name| field(table, name, domains, true)).collect::<Result<Vec<Field>, _>>()?;
         let ends = |name: &str| {
             let found = fields.iter().find(|field| field.name.eq_ignore_ascii_case(name));
             found.map_or((Kind::Text, [0, 0]), |field| (field.kind, [field.low, field.high]))
         };
-        let texts = fields.iter().all(|field| field.kind == Kind::Text);
+        let texts = !open && fields.iter().all(|field| field.kind == Kind::Text);
         let found = if texts { Some((Kind::Number(0), [-1, 1])) } else { value.ends(&ends) };
         if let Some((kind, ends)) = found {
             all.push(Domain { column: operand.name.clone(), values: Values::Ends(ends.map(|end| kind.show(end))) });

@@ -1,7 +1,7 @@
 //! Options of `tpch-q6` and `query`: SQL queries on encrypted tables.
 
 use super::{
-    Domain, Public, Query, QueryClient, QueryError, Question, Statement, Table,
+    Domain, Nulls, Public, Query, QueryClient, QueryError, Question, Statement, Table,
     field::{Field, Values},
     load, load_part,
     question::MOST_ROWS,
@@ -131,7 +131,7 @@ impl std::str::FromStr for With {
 const MOST_JOINED: usize = 1 << 21;
 
 impl QueryData {
-    /// The rows that a query is about, with what it compares; of a part, those of it. Columns of a text file are of texts
+    /// The rows that a query is about; of a part, those of it. Columns of a text file are of texts
     /// where somebody says so.
     fn table(
         &self,
@@ -165,14 +165,15 @@ impl QueryData {
                 return Err(QueryError::Join { problem }.into());
             }
         };
-        let table = if own.is_none()
-            && let Some(part) = part
-        {
-            table.part(part)
-        } else {
-            table
-        };
-        Ok(table.with_derived(statement)?)
+        Ok(
+            if own.is_none()
+                && let Some(part) = part
+            {
+                table.part(part)
+            } else {
+                table
+            },
+        )
     }
 }
 
@@ -221,6 +222,10 @@ pub struct QueryArgs {
     #[arg(long = "public", value_name = "COLUMN")]
     public: Vec<String>,
 
+    /// A column in which other data may have NULL though these have none; may be repeated
+    #[arg(long = "nullable", value_name = "COLUMN")]
+    nullable: Vec<String>,
+
     #[command(flatten)]
     common: Common,
 }
@@ -244,10 +249,19 @@ pub struct Described {
     /// Those whose values the server sees.
     #[serde(default, skip_serializing_if = "Public::is_none")]
     pub public: Public,
+    /// Columns that may have NULL.
+    #[serde(default, skip_serializing_if = "Nulls::is_none")]
+    pub nulls: Nulls,
+}
+
+impl Described {
+    fn statement(&self) -> Result<Statement, QueryError> {
+        Statement::with_nulls(&self.sql, self.nulls.clone())
+    }
 }
 
 fn program(name: &'static str, of: &Described, (params, _): Named<'_, Bridged>) -> Refusable<Query> {
-    let question = Question::described(&Statement::parse(&of.sql)?, of.rows, &of.columns, of.public.clone())?;
+    let question = Question::described(&of.statement()?, of.rows, &of.columns, of.public.clone())?;
     Ok(Query::new(name, question, params)?)
 }
 
@@ -273,8 +287,8 @@ impl Common {
         part.map_or(Ok(()), |part| question.divides(table.rows, part.count))?;
         // Domains are those of the whole table: a part must not tell its own.
         let question = Question { rows: part.map_or(question.rows, |part| part.count), ..question };
-        let (sql, public) = (question.sql.clone(), question.public.clone());
-        let described = Described { sql, rows: question.rows, columns: question.fields(), public };
+        let (sql, public, nulls) = (question.sql.clone(), question.public.clone(), question.results.nulls.clone());
+        let described = Described { sql, rows: question.rows, columns: question.fields(), public, nulls };
         let preset = self.preset.as_deref().unwrap_or(PRESET);
         let program = Query::new(name, question, &named_pair(preset)?)?;
         Ok(Built {
@@ -362,6 +376,8 @@ impl Workload for QueryArgs {
     fn build(&self, memory: Option<u64>) -> Refusable<Built<Self>> {
         let statement = Statement::parse(&self.sql)?; // a mistake in the text is told before a long file is read
         let table = self.data.table(&statement, &[], (None, &self.texts()))?;
+        let statement = statement.of_table(&table, &self.nullable)?;
+        let table = table.with_derived(&statement)?;
         let question = Question::new(&statement, &table, &self.domains, &self.public)?;
         self.common.build("query", question, (table, self.data.part), memory)
     }
@@ -391,6 +407,8 @@ impl Workload for QueryArgs {
     fn client(data: &QueryData, of: &Described, program: &Query, files: &[PathBuf]) -> Refusable<QueryClient> {
         let texts = of.columns.iter().filter(|field| field.kind == Kind::Text).map(|field| field.name.as_str());
         let texts: Vec<&str> = texts.collect();
-        client_of(program, data.table(&Statement::parse(&of.sql)?, files, (data.part, &texts))?, data.part)
+        let statement = of.statement()?;
+        let table = data.table(&statement, files, (data.part, &texts))?.with_derived(&statement)?;
+        client_of(program, table, data.part)
     }
 }

@@ -7,6 +7,7 @@ use super::{
     constant::{Constant, ZERO, constant, number},
     error::QueryError,
     formula::{Formula, equal, formula},
+    nulls::Nulls,
     operand::{Operand, Scalar, named, scalar},
     table::Decimal,
 };
@@ -44,18 +45,19 @@ pub(super) struct Product {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Row {
     pub products: Vec<Product>,
-    /// What the rows satisfy that have a value: CASE without ELSE has none of the others.
+    /// What the rows satisfy that have a value: a column may have NULL, and CASE without ELSE has no value of other rows.
     pub defined: Vec<Formula>,
 }
 
 impl Row {
-    fn factor(operand: Operand) -> Self {
-        Self::of(Factor { operand, constant: None, negated: false })
+    fn factor(operand: Operand, nulls: &Nulls) -> Self {
+        Self::of(Factor { operand, constant: None, negated: false }, nulls)
     }
 
-    fn of(factor: Factor) -> Self {
+    fn of(factor: Factor, nulls: &Nulls) -> Self {
+        let defined = nulls.known(&factor.operand).into_iter().collect();
         let product = Product { factors: vec![factor], ..Product::default() };
-        Self { products: vec![product], defined: Vec::new() }
+        Self { products: vec![product], defined }
     }
 
     fn constant(value: Decimal) -> Self {
@@ -96,8 +98,8 @@ impl Row {
 }
 
 /// An expression of a row as a sum of products.
-pub(super) fn row(expr: &Expr) -> Result<Row, QueryError> {
-    let mut row = read(expr)?;
+pub(super) fn row(expr: &Expr, nulls: &Nulls) -> Result<Row, QueryError> {
+    let mut row = read(expr, nulls)?;
     let is_zero = |product: &Product| product.times.iter().any(|number| number.mantissa == 0);
     if row.products.iter().all(is_zero) {
         row.products.truncate(1);
@@ -116,36 +118,37 @@ fn within(expr: &Expr, row: Row) -> Result<Row, QueryError> {
     Err(QueryError::unsupported(what))
 }
 
-fn read(expr: &Expr) -> Result<Row, QueryError> {
+fn read(expr: &Expr, nulls: &Nulls) -> Result<Row, QueryError> {
     if let Some(value) = number(expr) {
         return Ok(Row::constant(value));
     }
     match expr {
-        Expr::Nested(inner) => read(inner),
-        Expr::UnaryOp { op: UnaryOperator::Minus, expr } => Ok(read(expr)?.negated()),
-        Expr::BinaryOp { left, op, right } => binary(expr, left, op, right),
+        Expr::Nested(inner) => read(inner, nulls),
+        Expr::UnaryOp { op: UnaryOperator::Minus, expr } => Ok(read(expr, nulls)?.negated()),
+        Expr::BinaryOp { left, op, right } => binary(expr, (left, op, right), nulls),
         Expr::Case { operand, conditions, else_result, .. } => {
-            chosen(expr, operand.as_deref(), conditions, else_result.as_deref())
+            chosen(expr, (operand.as_deref(), conditions, else_result.as_deref()), nulls)
         }
         Expr::Function(function) if ["pow", "power"].contains(&&function.name.to_string().to_lowercase()[..]) => {
-            power(expr)
+            power(expr, nulls)
         }
-        _ => operand(expr),
+        _ => operand(expr, nulls),
     }
 }
 
 /// A column, or what its owner computes where the server cannot.
-fn operand(expr: &Expr) -> Result<Row, QueryError> {
+fn operand(expr: &Expr, nulls: &Nulls) -> Result<Row, QueryError> {
     let wrong = || QueryError::unsupported(format!("the factor {expr}"));
-    Operand::read(expr).map(Row::factor).ok_or_else(wrong)
+    Operand::read(expr).map(|operand| Row::factor(operand, nulls)).ok_or_else(wrong)
 }
 
-fn binary(whole: &Expr, left: &Expr, op: &BinaryOperator, right: &Expr) -> Result<Row, QueryError> {
+fn binary(whole: &Expr, (left, op, right): (&Expr, &BinaryOperator, &Expr), nulls: &Nulls) -> Result<Row, QueryError> {
     let minus = *op == BinaryOperator::Minus;
     match op {
         BinaryOperator::Plus | BinaryOperator::Minus => {
             let factor = |name: String, constant, negated| {
-                Row::of(Factor { operand: Operand::of(Scalar::Column(name)), constant: Some(constant), negated })
+                let operand = Operand::of(Scalar::Column(name));
+                Row::of(Factor { operand, constant: Some(constant), negated }, nulls)
             };
             match (number(left), named(left), number(right), named(right)) {
                 (Some(constant), _, _, Some(column)) => Ok(factor(column, constant, minus)),
@@ -153,15 +156,15 @@ fn binary(whole: &Expr, left: &Expr, op: &BinaryOperator, right: &Expr) -> Resul
                     Ok(factor(column, if minus { constant.negated() } else { constant }, false))
                 }
                 // Of dates a difference is all that there is.
-                (_, Some(_), _, Some(_)) if minus => operand(whole),
-                _ if minus && (is_date(left) || is_date(right)) => operand(whole),
+                (_, Some(_), _, Some(_)) if minus => operand(whole, nulls),
+                _ if minus && (is_date(left) || is_date(right)) => operand(whole, nulls),
                 _ => {
-                    let other = read(right)?;
-                    within(whole, read(left)?.plus(if minus { other.negated() } else { other }))
+                    let other = read(right, nulls)?;
+                    within(whole, read(left, nulls)?.plus(if minus { other.negated() } else { other }))
                 }
             }
         }
-        BinaryOperator::Multiply => within(whole, read(left)?.times(&read(right)?)),
+        BinaryOperator::Multiply => within(whole, read(left, nulls)?.times(&read(right, nulls)?)),
         BinaryOperator::Divide => {
             let by = number(right).filter(|by| by.mantissa != 0).ok_or_else(|| {
                 QueryError::unsupported(format!(
@@ -169,11 +172,11 @@ fn binary(whole: &Expr, left: &Expr, op: &BinaryOperator, right: &Expr) -> Resul
                      the quotient as a column)"
                 ))
             })?;
-            let mut row = read(left)?;
+            let mut row = read(left, nulls)?;
             row.products.iter_mut().for_each(|product| product.over.push(by));
             Ok(row)
         }
-        _ => operand(whole),
+        _ => operand(whole, nulls),
     }
 }
 
@@ -182,13 +185,13 @@ fn is_date(expr: &Expr) -> bool {
 }
 
 /// A power with a small exponent.
-fn power(expr: &Expr) -> Result<Row, QueryError> {
+fn power(expr: &Expr, nulls: &Nulls) -> Result<Row, QueryError> {
     let wrong = || QueryError::unsupported(format!("the factor {expr} (an exponent is 1, 2, 3 or 4)"));
     let Expr::Function(function) = expr else { return Err(wrong()) };
     let [base, exponent] = arguments(function).ok_or_else(wrong)?;
     let exponent = number(exponent).filter(|number| number.digits == 0 && (1..=4).contains(&number.mantissa));
     let exponent = exponent.ok_or_else(wrong)?.mantissa;
-    let base = read(base)?;
+    let base = read(base, nulls)?;
     (1..exponent).try_fold(base.clone(), |all, _| within(expr, all.times(&base)))
 }
 
@@ -205,7 +208,11 @@ fn arguments(function: &sqlparser::ast::Function) -> Option<[&Expr; 2]> {
 }
 
 /// What CASE chooses: each branch for the rows that satisfy its condition and none before it.
-fn chosen(whole: &Expr, of: Option<&Expr>, cases: &[CaseWhen], otherwise: Option<&Expr>) -> Result<Row, QueryError> {
+fn chosen(
+    whole: &Expr,
+    (of, cases, otherwise): (Option<&Expr>, &[CaseWhen], Option<&Expr>),
+    nulls: &Nulls,
+) -> Result<Row, QueryError> {
     let is_null = |expr: &Expr| matches!(expr, Expr::Value(value) if value.value == Value::Null);
     let (mut all, mut earlier, mut defined) = (Row::default(), Vec::<Formula>::new(), Vec::new());
     let mut everywhere = true;
@@ -214,7 +221,7 @@ fn chosen(whole: &Expr, of: Option<&Expr>, cases: &[CaseWhen], otherwise: Option
             everywhere = false;
             return Ok(());
         };
-        let inner = read(expr)?;
+        let inner = read(expr, nulls)?;
         everywhere &= inner.defined.is_empty();
         defined.push(Formula::All([&rows[..], &inner.defined].concat()));
         all.products.extend(
@@ -228,7 +235,7 @@ fn chosen(whole: &Expr, of: Option<&Expr>, cases: &[CaseWhen], otherwise: Option
             None => formula(&case.condition)?,
         };
         branch(Some(&case.result), earlier.iter().cloned().chain([condition.clone()]).collect())?;
-        earlier.push(condition.negated());
+        earlier.push(condition.unless());
     }
     branch(otherwise, earlier)?;
     if !everywhere {
@@ -241,9 +248,15 @@ fn chosen(whole: &Expr, of: Option<&Expr>, cases: &[CaseWhen], otherwise: Option
 }
 
 /// What MIN, MAX and COUNT(DISTINCT ...) are of, and the rows that have it.
-pub(super) fn single(expr: &Expr) -> Option<(Operand, Vec<Formula>)> {
+pub(super) fn single(expr: &Expr, nulls: &Nulls) -> Option<(Operand, Vec<Formula>)> {
+    let (operand, mut rows) = selected(expr)?;
+    rows.extend(nulls.known(&operand));
+    Some((operand, rows))
+}
+
+fn selected(expr: &Expr) -> Option<(Operand, Vec<Formula>)> {
     match expr {
-        Expr::Nested(inner) => single(inner),
+        Expr::Nested(inner) => selected(inner),
         Expr::Case { operand: None, conditions, else_result, .. } => {
             let ([case], None) = (&conditions[..], else_result) else { return None };
             Some((Operand::read(&case.result)?, vec![formula(&case.condition).ok()?]))

@@ -5,11 +5,11 @@
 
 use super::{
     error::QueryError,
-    field::{Field, values},
+    field::{Field, codes},
     question::{MOST_GROUPS, MOST_ROWS, Question},
     resolve::resolved,
     sql::Statement,
-    table::{Column, Table},
+    table::Table,
 };
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, ops::Range};
@@ -59,7 +59,7 @@ impl Public {
     ) -> Result<(Self, usize), QueryError> {
         let keys = grouped_by(statement, columns, &field)?;
         let mut compared = Vec::new();
-        let condition = resolved(&statement.filter, &field, &mut compared)?;
+        let condition = resolved(&statement.filter, true, &field, &mut compared)?;
         let refused = |group: &[i64]| condition.clone().refuses(&keys, group, &compared);
         let rows = by_group(&keys, table)?;
         let groups: Vec<PublicGroup> = rows
@@ -91,7 +91,7 @@ impl Public {
         let keys = grouped_by(statement, &self.columns, &field)?;
         let within = |group: &PublicGroup| {
             let values = group.values.iter().zip(&keys);
-            let fits = values.clone().all(|(value, key)| (key.low..=key.high).contains(value));
+            let fits = values.clone().all(|(value, key)| (key.low..=key.last()).contains(value));
             fits && group.values.len() == keys.len() && (1..=MOST_ROWS).contains(&group.rows)
         };
         let ascending = self.groups.windows(2).all(|pair| pair[0].values < pair[1].values);
@@ -172,7 +172,7 @@ fn grouped_by(
 
 /// The rows of each group, in their order.
 fn by_group(keys: &[Field], table: &Table) -> Result<BTreeMap<Vec<i64>, Vec<usize>>, QueryError> {
-    let columns = keys.iter().map(|key| values(key, table)).collect::<Result<Vec<_>, _>>()?;
+    let columns = keys.iter().map(|key| codes(key, table)).collect::<Result<Vec<_>, _>>()?;
     let mut rows: BTreeMap<Vec<i64>, Vec<usize>> = BTreeMap::new();
     for row in 0..table.rows {
         rows.entry(columns.iter().map(|column| column[row]).collect()).or_default().push(row);
@@ -211,10 +211,7 @@ impl Question {
         if let Some((group, found)) = rows.iter().find(|(group, _)| !refused(group)) {
             return Err(wrong(group, found.len(), 0));
         }
-        let column = |column: Column| {
-            let cells = order.iter().map(|&row| column.cells.1[row]).collect();
-            Column { cells: (column.cells.0, cells), ..column }
-        };
-        Ok(Table { columns: table.columns.into_iter().map(column).collect(), rows: order.len(), ..table })
+        let columns = table.columns.iter().map(|column| column.taken(order.iter().copied())).collect();
+        Ok(Table { columns, rows: order.len(), ..table })
     }
 }

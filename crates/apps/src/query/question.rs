@@ -7,7 +7,7 @@ use super::{
     condition::Cond,
     error::QueryError,
     extreme::Extreme,
-    field::{Domain, Field, field, plausible, values},
+    field::{Domain, Field, codes, field, plausible, values},
     grouping::{Grouping, Laid, aggregates},
     operand::with_derived,
     public::Public,
@@ -187,7 +187,8 @@ impl Question {
         countable(&statement.results, table)?;
         unambiguous(&statement.results, table)?;
         let domains = with_derived(statement, table, domains)?;
-        let look = |name: &str| field(table, name, &domains);
+        let nullable = |name: &str| statement.may_be_null(name) == Some(true);
+        let look = |name: &str| field(table, name, &domains, nullable(name));
         let (public, rows) = match public {
             [] => (Public::default(), table.rows),
             columns => Public::found(statement, table, columns, look)?,
@@ -220,12 +221,15 @@ impl Question {
         let named = RefCell::new(Vec::new());
         let field = |name: &str| {
             let field = field(name)?;
+            if statement.may_be_null(name).is_some_and(|may| may != field.null) {
+                return Err(QueryError::unsupported(format!("a description that is not sure of NULL in {name}")));
+            }
             position(&mut named.borrow_mut(), field.clone());
             Ok(field)
         };
         let results = &statement.results;
         let mut compared = Vec::new();
-        let condition = resolved(&statement.filter, &field, &mut compared)?;
+        let condition = resolved(&statement.filter, true, &field, &mut compared)?;
         let keys = results.keys.iter().map(|key| field(&key.name)).collect::<Result<Vec<_>, _>>()?;
         let key_columns: Vec<usize> = keys.iter().map(|key| position(&mut compared, key.clone())).collect();
         let aggregates = aggregates(results, &field, &mut compared)?;
@@ -353,8 +357,12 @@ impl Question {
             let value = compared.map_or_else(|| field.map_or(0, |field| field.low), |at| outside[at]);
             // A text is a number of the field's; in the table it has another.
             let text = field.and_then(|field| field.categories.get(usize::try_from(value).ok()?));
+            let null = field.is_some_and(|field| field.is_null(value));
             let value = text.map_or(Some(value), |text| number_of(&mut column.categories, text));
+            let mut nulls: Vec<bool> = (0..table.rows).map(|row| column.is_null(row)).collect();
             column.cells.1.extend(std::iter::repeat_n(value.unwrap_or(0), missing));
+            nulls.extend(std::iter::repeat_n(null, missing));
+            *column = column.clone().with_nulls(nulls);
         }
         table.rows += missing;
         Ok(table)
@@ -387,7 +395,7 @@ impl Question {
     }
 
     fn satisfying(&self, table: &Table, conds: &[Cond]) -> Result<Vec<Vec<bool>>, QueryError> {
-        let columns = self.compared.iter().map(|field| values(field, table)).collect::<Result<Vec<_>, _>>()?;
+        let columns = self.compared.iter().map(|field| codes(field, table)).collect::<Result<Vec<_>, _>>()?;
         let rows = |cond: &Cond| (0..table.rows).map(|row| cond.passes(&|column| columns[column][row])).collect();
         Ok(conds.iter().map(rows).collect())
     }
@@ -430,7 +438,13 @@ pub(super) fn position<T: PartialEq>(list: &mut Vec<T>, value: T) -> usize {
 /// Fails for a column that is not there or has NULL, where a result is the number of its cells. Nothing else of it is known
 /// to a server.
 fn countable(results: &Results, table: &Table) -> Result<(), QueryError> {
-    results.counted.iter().try_for_each(|name| table.usable(name).map(drop))
+    results.counted.iter().try_for_each(|name| {
+        let column = table.usable(name)?;
+        match column.nulls.iter().position(|&null| null) {
+            Some(at) => Err(QueryError::Null { name: column.name.clone(), row: at + 1 }),
+            None => Ok(()),
+        }
+    })
 }
 
 /// Fails where GROUP BY names a result and a column at a time. SQL means the column, and whoever wrote it often the result.
@@ -444,7 +458,7 @@ fn unambiguous(results: &Results, table: &Table) -> Result<(), QueryError> {
 
 /// The values of the groups: every combination of the columns' values.
 pub(super) fn grouped(keys: &[Field]) -> Result<Vec<Vec<i64>>, QueryError> {
-    let got = keys.iter().fold(1u128, |all, key| all.saturating_mul(u128::from(key.high.abs_diff(key.low)) + 1));
+    let got = keys.iter().fold(1u128, |all, key| all.saturating_mul(u128::from(key.last().abs_diff(key.low)) + 1));
     if got > MOST_GROUPS as u128 {
         let names = keys.iter().map(|key| key.name.as_str()).collect::<Vec<_>>().join(", ");
         return Err(QueryError::Groups { names, got, most: MOST_GROUPS });
@@ -452,7 +466,7 @@ pub(super) fn grouped(keys: &[Field]) -> Result<Vec<Vec<i64>>, QueryError> {
     let mut all = vec![Vec::new()];
     for key in keys {
         let with = |group: &Vec<i64>| {
-            (key.low..=key.high).map(|value| group.iter().copied().chain([value]).collect()).collect::<Vec<_>>()
+            (key.low..=key.last()).map(|value| group.iter().copied().chain([value]).collect()).collect::<Vec<_>>()
         };
         all = all.iter().flat_map(with).collect();
     }

@@ -11,25 +11,31 @@ use super::{
     table::{Decimal, Kind, read_date},
 };
 
-/// What a condition asks of the columns, each of which is looked up once.
+/// What is asked of the columns, each of which is looked up once, where a formula is true, or where it is false. A comparison
+/// of NULL is neither.
 pub(super) fn resolved(
     formula: &Formula,
+    holds: bool,
     field: &impl Fn(&str) -> Result<Field, QueryError>,
     fields: &mut Vec<Field>,
 ) -> Result<Cond, QueryError> {
     Ok(match formula {
         Formula::Is(condition) => {
             let column = position(fields, field(&condition.operand.name)?);
-            Cond::test(column, passing(condition, &fields[column])?, &fields[column])
+            let field = &fields[column];
+            let passing = passing(condition, field)?.intersection(&Set::range(field.low, field.high));
+            let last = if condition.test == Test::Known { field.last() } else { field.high };
+            Cond::test(column, if holds { passing } else { passing.complement(field.low, last) }, field)
         }
-        Formula::Not(inner) => resolved(inner, field, fields)?.not(fields),
-        Formula::All(of) => {
-            let of = of.iter().map(|one| resolved(one, field, fields)).collect::<Result<_, _>>()?;
-            Cond::all(of, fields)
+        Formula::Not(inner) => resolved(inner, !holds, field, fields)?,
+        Formula::Unless(inner) => {
+            let cond = resolved(inner, true, field, fields)?;
+            if holds { cond.not(fields) } else { cond }
         }
-        Formula::Any(of) => {
-            let of = of.iter().map(|one| resolved(one, field, fields)).collect::<Result<_, _>>()?;
-            Cond::any(of, fields)
+        Formula::All(of) | Formula::Any(of) => {
+            let every = matches!(formula, Formula::All(_)) == holds;
+            let of = of.iter().map(|one| resolved(one, holds, field, fields)).collect::<Result<_, _>>()?;
+            if every { Cond::all(of, fields) } else { Cond::any(of, fields) }
         }
     })
 }

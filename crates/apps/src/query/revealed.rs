@@ -80,11 +80,13 @@ impl Revealed {
 impl Told {
     fn of(question: &Question, field: &Field) -> Self {
         let [low, high] = [field.low, field.high].map(|end| field.show(end));
+        let or_null = if field.null { ", or NULL" } else { "" };
         let values = match field.categories.len() {
             0 => format!("{low} to {high}"),
             1..=8 => field.categories.join(", "),
             count => format!("{count} texts from {low} to {high}"),
         };
+        let values = values + or_null;
         let summed = question.summed().iter().any(|(summed, _)| summed == field);
         let ended = question.extremes.iter().any(|extreme| extreme.field == *field);
         let compared = question.compared.contains(field);

@@ -8,6 +8,7 @@ use super::{
     error::QueryError,
     formula::Formula,
     having::{self, Having},
+    nulls::Nulls,
     operand::{Operand, named},
     products::Factor,
     table::Decimal,
@@ -42,6 +43,11 @@ impl Made {
             Self::Sum(factors) => factors.iter().map(|factor| &factor.operand).collect(),
             Self::Least(of) | Self::Most(of) | Self::Different(of) => vec![of],
         }
+    }
+
+    /// Whose values are told apart.
+    pub(super) fn different(&self) -> Option<&Operand> {
+        if let Self::Different(of) = self { Some(of) } else { None }
     }
 }
 
@@ -142,8 +148,10 @@ pub struct Results {
     pub items: Vec<Item>,
     /// The aggregates in them, each once.
     pub aggregates: Vec<Aggregate>,
-    /// Columns whose cells are counted: as many as rows, since no column has NULL.
+    /// Columns whose cells are counted: as many as rows, since they have no NULL.
     pub counted: Vec<String>,
+    /// The columns that may have NULL.
+    pub nulls: Nulls,
     /// What is grouped by.
     pub keys: Vec<Operand>,
     /// Names of results by which it is grouped, and which no column of the table may have: SQL means the column.
@@ -249,7 +257,7 @@ fn distinct(select: &Select, grouped: &[Operand]) -> Result<Vec<Operand>, QueryE
 }
 
 impl Results {
-    pub(super) fn parse(query: &Query, select: &Select) -> Result<Self, QueryError> {
+    pub(super) fn parse(query: &Query, select: &Select, nulls: Nulls) -> Result<Self, QueryError> {
         let GroupByExpr::Expressions(keys, _) = &select.group_by else {
             return Err(QueryError::unsupported("GROUP BY ALL"));
         };
@@ -262,6 +270,7 @@ impl Results {
             items: Vec::new(),
             aggregates: Vec::new(),
             counted: Vec::new(),
+            nulls,
             keys: grouped,
             renamed: renamed.into_iter().flatten().collect(),
             having: None,

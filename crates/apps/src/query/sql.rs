@@ -7,6 +7,7 @@ use super::{
     error::QueryError,
     formula::{Condition, Formula, formula},
     having,
+    nulls::Nulls,
     operand::{Operand, named},
     select::{self, Results},
 };
@@ -65,6 +66,14 @@ impl Statement {
     /// # Errors
     /// [`QueryError::Syntax`] if the text is not SQL, [`QueryError::Unsupported`] for other SQL statements.
     pub fn parse(text: &str) -> Result<Self, QueryError> {
+        Self::with_nulls(text, Nulls::default())
+    }
+
+    /// Parses a query about a table in which these columns may have NULL.
+    ///
+    /// # Errors
+    /// Those of [`Self::parse`].
+    pub fn with_nulls(text: &str, nulls: Nulls) -> Result<Self, QueryError> {
         if text.len() > MOST_TEXT {
             return Err(QueryError::Syntax(format!("{} bytes are too long for a query", text.len())));
         }
@@ -83,7 +92,7 @@ impl Statement {
         let SetExpr::Select(select) = &*query.body else {
             return Err(QueryError::unsupported("UNION, VALUES or another statement than SELECT"));
         };
-        let results = Results::parse(query, select)?;
+        let results = Results::parse(query, select, nulls)?;
         let filtered = select.selection.as_ref().map_or_else(String::new, |filter| format!(" WHERE {filter}"));
         let [items, after] = select::written(query, select);
         let mut conditions = Vec::new();
@@ -98,7 +107,7 @@ impl Statement {
         if self::parsed(&query.to_string()).ok().as_ref() != Some(&parsed) {
             return Err(QueryError::unsupported("a name or text with quotation marks inside"));
         }
-        Ok(Self { text: query.to_string(), results, table, join, filter })
+        Ok(Self { text: query.to_string(), results, table, join, filter }.asking_apart())
     }
 
     /// All conditions: of WHERE, and of CASE in the results.

@@ -163,6 +163,8 @@ pub struct Column {
     pub cells: (Kind, Vec<i64>),
     /// The different texts, in their order; empty for numbers and dates.
     pub categories: Vec<String>,
+    /// The rows that have NULL; empty where none has. Their cells are 0.
+    pub nulls: Vec<bool>,
     /// Why a query cannot use it.
     pub flaw: Option<Flaw>,
 }
@@ -171,7 +173,7 @@ impl Column {
     /// Numbers or dates.
     #[must_use]
     pub fn new(name: &str, kind: Kind, values: Vec<i64>) -> Self {
-        Self { name: name.to_owned(), cells: (kind, values), categories: Vec::new(), flaw: None }
+        Self { name: name.to_owned(), cells: (kind, values), categories: Vec::new(), nulls: Vec::new(), flaw: None }
     }
 
     /// Texts, each as the number of its value.
@@ -182,7 +184,35 @@ impl Column {
         let number = |cell: &&str| categories.partition_point(|text| text.as_str() < *cell);
         #[expect(clippy::cast_possible_wrap, reason = "fewer texts than rows of a file")]
         let values = cells.iter().map(|cell| number(cell) as i64).collect();
-        Self { name: name.to_owned(), cells: (Kind::Text, values), categories, flaw: None }
+        Self { name: name.to_owned(), cells: (Kind::Text, values), categories, nulls: Vec::new(), flaw: None }
+    }
+
+    /// The column with NULL in these rows.
+    #[must_use]
+    pub fn with_nulls(mut self, nulls: Vec<bool>) -> Self {
+        self.cells.1.iter_mut().zip(&nulls).filter(|(_, null)| **null).for_each(|(cell, _)| *cell = 0);
+        self.nulls = if nulls.contains(&true) { nulls } else { Vec::new() };
+        self
+    }
+
+    /// Whether a row has NULL.
+    #[must_use]
+    pub fn is_null(&self, row: usize) -> bool {
+        self.nulls.get(row) == Some(&true)
+    }
+
+    /// The cells that are not NULL.
+    pub(super) fn present(&self) -> impl Iterator<Item = i64> {
+        let all = self.cells.1.iter().enumerate();
+        all.filter(|(row, _)| !self.is_null(*row)).map(|(_, &cell)| cell)
+    }
+
+    /// These rows of the column. Texts keep the numbers that they have in the whole.
+    pub(super) fn taken(&self, rows: impl Iterator<Item = usize> + Clone) -> Self {
+        let nulls = rows.clone().map(|row| self.is_null(row)).collect();
+        let cells = rows.map(|row| self.cells.1[row]).collect();
+        let (name, categories, flaw) = (self.name.clone(), self.categories.clone(), self.flaw.clone());
+        Self { name, cells: (self.cells.0, cells), categories, nulls: Vec::new(), flaw }.with_nulls(nulls)
     }
 }
 
@@ -206,8 +236,8 @@ impl Table {
     #[must_use]
     pub fn part(&self, part: Part) -> Self {
         let range = part.first.min(self.rows)..part.first.saturating_add(part.count).min(self.rows);
-        let column = |c: &Column| Column { cells: (c.cells.0, c.cells.1[range.clone()].to_vec()), ..c.clone() };
-        Self { name: self.name.clone(), columns: self.columns.iter().map(column).collect(), rows: range.len() }
+        let columns = self.columns.iter().map(|column| column.taken(range.clone())).collect();
+        Self { name: self.name.clone(), columns, rows: range.len() }
     }
 
     /// A column that values are taken from.

@@ -139,8 +139,9 @@ fn errors_of_attention_are_expected_as_they_come() {
     let (results, predicted) = session(&program, &client);
     let conclusion = client.conclude(&results);
     let got = conclusion.found.precision.mean;
-    // A mean over few outputs varies by more than a bit; without what was measured ten bits are missing.
-    assert!((predicted - 2.0..predicted + 4.0).contains(&got), "{got:.1} bits, {predicted:.1} expected");
+    // A mean over few outputs varies by more than a bit, and the estimate is up to five bits too low; without what was measured
+    // ten bits more are missing.
+    assert!((predicted - 2.0..predicted + 7.0).contains(&got), "{got:.1} bits, {predicted:.1} expected");
     assert!(conclusion.warnings.is_empty(), "{:?}", conclusion.warnings);
 }
 

@@ -4,7 +4,14 @@ use super::super::table::Kind;
 use super::*;
 
 fn field(bits: u32) -> Field {
-    Field { name: "x".into(), kind: Kind::Number(0), low: 0, high: (1 << bits) - 1, categories: Vec::new() }
+    Field {
+        name: "x".into(),
+        kind: Kind::Number(0),
+        low: 0,
+        high: (1 << bits) - 1,
+        categories: Vec::new(),
+        null: false,
+    }
 }
 
 fn filter(bits: u32, set: Set, space: u32, rows: usize) -> Filter {

@@ -116,7 +116,7 @@ fn cells_that_queries_cannot_take_are_named() {
     };
     let long = "x".repeat(257);
     for (sql, cells, domains, wanted) in [
-        ("SELECT SUM(a) FROM t WHERE b > 1", ["1", "", "3"], &[][..], "column a, row 2: an empty cell is no number"),
+        ("SELECT SUM(a) FROM t WHERE b > 1", ["1", "", "3"], &[][..], "column a, row 2: NULL, which"),
         ("SELECT MAX(a) FROM t WHERE b > 1", ["9", "10", "1e3"], &[], "column a, row 3: \"1e3\" is no number"),
         ("SELECT COUNT(*) FROM t WHERE a > '2'", ["9", "10", "NaN"], &[], "--domain \"a=A|B|C\""),
         ("SELECT COUNT(*) FROM t WHERE a > 2", ["9", "10", "x"], &[], "if it is of numbers, mend that cell"),
@@ -365,7 +365,10 @@ fn every_row_is_taken_without_a_condition() {
     assert!(counted.fits(&holes).is_ok(), "an empty text is a text");
     let counted = asked("SELECT COUNT(discount) FROM goods WHERE price < 50", &[]).unwrap();
     let error = counted.fits(&holes).unwrap_err().to_string();
-    assert!(error.contains("column discount, row 2: an empty cell is no number"), "{error}");
+    assert!(
+        error.contains("column discount, row 2: NULL, which the column has not where the keys are made"),
+        "{error}"
+    );
     let error = Question::new(&found_statement(&counted), &holes, &[], &[]).unwrap_err().to_string();
     assert!(error.contains("column discount, row 2"), "{error}");
     // Rows that fill a part would be summed.

@@ -21,7 +21,7 @@ fn date(text: &str) -> Constant {
 fn tests(formula: &Formula) -> Vec<(&str, &Test)> {
     match formula {
         Formula::Is(condition) => vec![(&condition.operand.name, &condition.test)],
-        Formula::Not(inner) => tests(inner),
+        Formula::Not(inner) | Formula::Unless(inner) => tests(inner),
         Formula::All(of) | Formula::Any(of) => of.iter().flat_map(tests).collect(),
     }
 }
