@@ -76,7 +76,7 @@ impl Operand {
     }
 
     /// The columns that it is computed from.
-    pub(super) fn columns(&self) -> Vec<&str> {
+    pub fn columns(&self) -> Vec<&str> {
         let mut found = Vec::new();
         match &self.value {
             None => found.push(&self.name[..]),

@@ -190,9 +190,10 @@ fn within(part: Part, rows: Option<usize>) -> Part {
 /// joined by AND, OR and NOT] [GROUP BY columns] [HAVING conditions of results] [ORDER BY results] [LIMIT count OFFSET
 /// count]. A condition compares integers, decimals, dates or texts: columns, constants and arithmetic with them (=, <>, <,
 /// <=, >, >=, BETWEEN, IN, LIKE 'pattern'). A sum is of sums, differences and products of columns, of CASE WHEN ... THEN ...
-/// END, and of quotients by numbers. What the server cannot compute (a comparison of two columns, abs, %, year, month, day)
-/// is computed from each row before encryption. A text is encrypted as its number in a list that both sides know. Quotients,
-/// HAVING, order and limit are the client's, after decryption.
+/// END, and of quotients by numbers. What the server cannot compute (a comparison of two columns, abs, %, year, month, day,
+/// COALESCE) is computed from each row before encryption. A text is encrypted as its number in a list that both sides know.
+/// NULL is SQL's; the server knows which columns have it, and not which rows. Quotients, HAVING, order and limit are the
+/// client's, after decryption.
 ///
 /// Examples:
 ///   query --sql "SELECT SUM(price * (1 - rebate)) FROM sales WHERE day >= date '2026-01-01'" --data sales.csv

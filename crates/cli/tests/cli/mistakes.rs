@@ -24,7 +24,7 @@ fn with_bad_files(name: &str) -> Folder {
     folder.write("nan.csv", "age,weight,ill\n30,70,0\n41,NaN,1\n52,81,0\n");
     folder.write("ragged.csv", "age,weight,ill\n30,70,0\n41,1\n");
     folder.write("few.csv", "1,2\n3,4\n");
-    folder.write("empty.csv", "a,b\n1,2\n2,\n3,4\n");
+    folder.write("na.csv", "a,b\n1,2\n2,NA\n3,4\n");
     folder.write("three.csv", "1,0\n2,1\n3,2\n");
     folder.write("ring.toml", "extends = \"ring.toml\"\n");
     folder.write("bare.toml", "model = \"ark\"\n");
@@ -147,7 +147,11 @@ fn each_mistake_has_a_text_that_teaches() {
         ("test-share", &["plan", "logreg", "--test-share", "1.5"]),
         ("label-without-data", &["plan", "logreg", "--label", "first"]),
         ("skip-without-data", &["plan", "nn20", "--skip", "5"]),
-        ("query-empty-cell", &["plan", "query", "--sql", "SELECT SUM(b) FROM t WHERE a < 3", "--data", "empty.csv"]),
+        ("query-cell", &["plan", "query", "--sql", "SELECT SUM(b) FROM t WHERE a < 3", "--data", "na.csv"]),
+        (
+            "query-nullable",
+            &["plan", "query", "--sql", "SELECT SUM(\"2\") FROM t", "--data", "few.csv", "--nullable", "a"],
+        ),
         ("linear-strategy", &["plan", "linear", "--strategy", "fast"]),
         ("linear-stranger", &["plan", "linear", "--kernel", "3"]),
         ("linear-kernel", &["plan", "linear", "--op", "conv", "--kernel", "9"]),

@@ -137,6 +137,49 @@ fn ends_and_public_groups_are_answered() {
     assert_eq!(wrong.status.code(), Some(2));
 }
 
+/// NULL in a column that is summed and in one that is compared, in one run; and in data for keys that were made without any.
+#[test]
+fn null_is_no_value_and_no_error() {
+    let folder = folder("null");
+    folder.write("holes.csv", "day,price,rebate,color\n,10.50,0.05,red\n2026-01-05,,0.10,red\n2026-02-01,3,,blue\n");
+    let sql =
+        "SELECT COUNT(*), COUNT(price), SUM(price), AVG(rebate) FROM sales WHERE NOT day < '2026-01-10' OR day IS NULL";
+    let query = ["query", "--sql", sql, "--data", "holes.csv", SMALL[0], SMALL[1]];
+    let run = valid(&folder, "run", &[&["run"], &query[..], &["--json"]].concat());
+    let row = run["table"]["rows"][0].as_array().unwrap();
+    let cells: Vec<&str> = row.iter().map(|cell| cell["exact"].as_str().unwrap()).collect();
+    assert_eq!((cells, &run["wrong"]), (vec!["2", "2", "13.50", "0.05"], &0.into()), "{run:#}");
+    let told = String::from_utf8(folder.run(&[&["plan"], &query[..]].concat()).stdout).unwrap();
+    assert!(told.contains("2026-01-05 to 2026-02-01, or NULL"), "{told}");
+    // Keys for a table without NULL refuse it, and take it where it was declared.
+    let sql = "SELECT SUM(price) FROM sales WHERE rebate < 0.3";
+    let domains = ["--domain", "price=0..100", "--domain", "rebate=0..1", "--rows", "3"];
+    let query = [&["query", "--sql", sql, "--data", "sales.csv", SMALL[0], SMALL[1]], &domains[..]].concat();
+    evaluated(&folder, &query);
+    let encrypt = |out: &str| folder.run(&["encrypt", "--client", "mine", "--data", "holes.csv", "--out", out]);
+    let refused = encrypt("in2");
+    let told = String::from_utf8(refused.stderr).unwrap();
+    assert!(
+        refused.status.code() == Some(2) && told.contains("row 3: NULL") && told.contains("--nullable rebate"),
+        "{told}"
+    );
+    let wrong = folder.run(&[&["plan"], &query[..], &["--nullable", "day"]].concat());
+    let told = String::from_utf8(wrong.stderr).unwrap();
+    assert!(
+        wrong.status.code() == Some(2) && told.contains("--nullable day: the query names no such column"),
+        "{told}"
+    );
+    for side in ["mine", "theirs", "in", "out"] {
+        std::fs::remove_dir_all(folder.path().join(side)).unwrap();
+    }
+    evaluated(&folder, &[&query[..], &["--nullable", "price", "--nullable", "rebate"]].concat());
+    assert!(encrypt("in2").status.success());
+    assert!(folder.run(&["eval", "--server", "theirs", "--in", "in2", "--out", "out2"]).status.success());
+    let decrypt = ["decrypt", "--client", "mine", "--in", "out2", "--out", "sum.csv", "--data", "holes.csv", "--json"];
+    let opened: serde_json::Value = serde_json::from_slice(&folder.run(&decrypt).stdout).unwrap();
+    assert_eq!(opened["compared"]["answer"]["exact"], "10.50", "{opened:#}");
+}
+
 /// Without a condition nothing is compared: sums and ends of all rows, in one run and by files; what both sides know is answered too.
 #[test]
 fn every_row_is_taken_without_a_condition() {

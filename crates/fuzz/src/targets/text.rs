@@ -7,7 +7,7 @@ use limbwise::{
     tfhe::{TfheLiteral, TfheParams},
     wire,
 };
-use limbwise_apps::query::Statement;
+use limbwise_apps::query::{Nulls, Statement};
 use limbwise_runtime::exchange::{heracles, replay};
 
 fn utf8(bytes: &[u8]) -> Result<&str, String> {
@@ -71,5 +71,10 @@ pub fn sql(bytes: &[u8]) -> Answer {
     let statement = Statement::parse(utf8(bytes)?).map_err(|e| e.to_string())?;
     let again = Statement::parse(&statement.text).map_err(|e| e.to_string());
     assert_eq!(again.as_ref(), Ok(&statement), "the query in one line is another");
+    // Where its columns may have NULL, it asks more of each row, and gives as many results.
+    let columns = statement.operands().iter().flat_map(|of| of.columns()).map(str::to_owned).collect();
+    if let Ok(with) = Statement::with_nulls(&statement.text, Nulls(columns)) {
+        assert_eq!(with.results.items.len(), statement.results.items.len(), "other results");
+    }
     Ok(())
 }

@@ -64,9 +64,11 @@ fn asked_in(sql: &str, public: &[&str], domains: &[&str]) -> (Query, QueryClient
         column("price", &["10", "99", "3", "7", "55", "12", "31", "64"]),
         column("stock", &["5", "1", "14", "7", "0", "15", "9", "2"]),
         column("shop", &["ulm", "bonn", "ulm", "ulm", "bonn", "bonn", "bonn", "ulm"]),
+        column("tax", &["1", "", "3", "", "0", "2", "", "1"]),
     ];
-    let statement = Statement::parse(sql).unwrap();
-    let table = Table { name: Some("goods".into()), columns, rows: 8 }.with_derived(&statement).unwrap();
+    let table = Table { name: Some("goods".into()), columns, rows: 8 };
+    let statement = Statement::parse(sql).unwrap().of_table(&table, &[]).unwrap();
+    let table = table.with_derived(&statement).unwrap();
     let domains: Vec<Domain> = domains.iter().map(|domain| domain.parse().unwrap()).collect();
     let public: Vec<String> = public.iter().map(|&name| name.to_owned()).collect();
     let question = Question::new(&statement, &table, &domains, &public).unwrap();
@@ -314,6 +316,21 @@ fn every_row_is_summed_and_searched() {
             "SELECT COUNT(*), SUM(price), MIN(stock) FROM goods WHERE shop = 'kiel'",
             &[],
             "[[\"0\", \"NULL\", \"NULL\"]]",
+        ),
+        (
+            "SELECT SUM(tax), AVG(tax), COUNT(tax), MIN(tax), SUM(price + tax), SUM(COALESCE(tax, 9)) FROM goods WHERE NOT tax = 1",
+            &[],
+            "[[\"5\", \"1.6666666666666667\", \"3\", \"0\", \"75\", \"5\"]]",
+        ),
+        (
+            "SELECT tax, COUNT(*), SUM(stock) FROM goods WHERE price > 9 GROUP BY tax ORDER BY tax DESC NULLS FIRST",
+            &["tax"],
+            "[[\"NULL\", \"2\", \"10\"], [\"2\", \"1\", \"15\"], [\"1\", \"2\", \"7\"], [\"0\", \"1\", \"0\"]]",
+        ),
+        (
+            "SELECT shop, MAX(tax), SUM(tax) FROM goods WHERE price IN (99, 7, 31) GROUP BY shop ORDER BY shop",
+            &[],
+            "[[\"bonn\", \"NULL\", \"NULL\"], [\"ulm\", \"NULL\", \"NULL\"]]",
         ),
     ] {
         let (program, client) = asked(sql, public);
