@@ -59,9 +59,10 @@ test-sweep: python  ## searches and a local Ray cluster (pymoo and Ray from PyPI
 	$(PYTHON) -m pip install --quiet --disable-pip-version-check ".[search,ray]"
 	$(PYTHON) -m pytest python/tests/test_sweep.py python/tests/test_cluster.py
 
-test-sklearn: python  ## models of scikit-learn compared with themselves (scikit-learn from PyPI)
-	$(PYTHON) -m pip install --quiet --disable-pip-version-check "scikit-learn>=1.5"
+test-sklearn: python  ## models of scikit-learn and XGBoost compared with themselves (both from PyPI)
+	$(PYTHON) -m pip install --quiet --disable-pip-version-check "scikit-learn>=1.5" xgboost
 	$(PYTHON) -m pytest python/tests/test_sklearn.py python/tests/test_trees.py
+	$(PYTHON) scripts/random_forests.py
 
 test-recipes:  ## type-checks a copy of the tree with a toy of every kind in it, added as docs/recipes says
 	python3 scripts/check_recipes.py --compile

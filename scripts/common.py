@@ -5,6 +5,7 @@ Python 3.11 or later, standard library only.
 
 import importlib.util
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -20,6 +21,21 @@ def files(root: Path, *suffixes: str) -> Iterator[Path]:
         for name in sorted(names):
             if name.endswith(suffixes):
                 yield Path(folder) / name
+
+
+def small_sets(folder: Path) -> tuple[Path, Path]:
+    """Parameters on small rings, those of the command line's own tests, written into a folder: CKKS, TFHE of four bits."""
+    text = (Path(__file__).resolve().parent.parent / "crates/cli/tests/cli/common.rs").read_text()
+
+    def constant(name: str) -> str:
+        found = re.search(name + r': &str = "(.*?)";\n', text, re.DOTALL)
+        assert found is not None, f"{name} is in the tests of the command line"
+        return found.group(1).replace('\\"', '"')
+
+    ckks, tfhe = folder / "ckks.toml", folder / "tfhe.toml"
+    ckks.write_text(constant("TINY_BRIDGE"))
+    tfhe.write_text(constant("TINY_TFHE").replace("message_bits = 2", "message_bits = 4"))
+    return ckks, tfhe
 
 
 def client_module() -> ModuleType:

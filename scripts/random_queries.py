@@ -26,25 +26,11 @@ from decimal import Decimal
 from pathlib import Path
 
 import duckdb
+from common import small_sets
 
-ROOT = Path(__file__).resolve().parent.parent
 TEXTS = {"s": ["red", "light red", "Blue", "O'Hara", "green"], "w": ["a", "b", "ab", "", "A"]}
 TYPES = {"i": "INTEGER", "k": "INTEGER", "p": "DECIMAL(6,2)", "r": "DECIMAL(4,2)", "t": "DATE", "u": "DATE"}
 COMPARED = ["=", "<>", "<", "<=", ">", ">="]
-
-
-def presets(folder: Path) -> str:
-    """The small sets of the command line's own tests, written beside the tables."""
-    text = (ROOT / "crates/cli/tests/cli/common.rs").read_text()
-
-    def constant(name: str) -> str:
-        found = re.search(name + r': &str = "(.*?)";\n', text, re.DOTALL)
-        assert found is not None, f"{name} is in the tests of the command line"
-        return found.group(1).replace('\\"', '"')
-
-    (folder / "ckks.toml").write_text(constant("TINY_BRIDGE"))
-    (folder / "tfhe.toml").write_text(constant("TINY_TFHE").replace("message_bits = 2", "message_bits = 4"))
-    return f"{folder / 'ckks.toml'},{folder / 'tfhe.toml'}"
 
 
 class Asked:
@@ -350,7 +336,7 @@ def main() -> int:
     parser.add_argument("--shown", action="store_true", help="print every query with what became of it")
     options = parser.parse_args()
     options.folder.mkdir(parents=True, exist_ok=True)
-    preset = presets(options.folder)
+    preset = ",".join(str(path) for path in small_sets(options.folder))
     kinds, reasons, known = Counter(), Counter(), {}
     one = lambda seed: judged(seed, options.folder, options.program.resolve(), preset)
     with ThreadPoolExecutor(2) as threads:

@@ -33,6 +33,7 @@ class Tree:
     children_right: npt.NDArray[np.int64]
     feature: npt.NDArray[np.int64]
     threshold: Numbers
+    missing_go_to_left: npt.NDArray[np.int64]
 
 
 class Parts:
@@ -40,6 +41,8 @@ class Parts:
 
     # A row goes left where its value is below the threshold, which has 32 bits.
     mode = "BRANCH_LT"
+    # Rows are rounded to 32 bits before they are compared.
+    single = True
 
     def __init__(self, model: Any) -> None:
         try:
@@ -76,14 +79,13 @@ class Parts:
         self._balance()
 
     def _add(self, tree: dict[str, Any], column: int, weight: float) -> None:
-        left, right, feature = (
-            np.array(tree[name], dtype=np.int64) for name in ("left_children", "right_children", "split_indices")
-        )
+        names = ("left_children", "right_children", "split_indices", "default_left")
+        left, right, feature, to_left = (np.array(tree[name], dtype=np.int64) for name in names)
         # Written with the fewest digits that give back 32 bits. The condition of a leaf is its value.
         numbers = np.array(tree["split_conditions"], dtype=np.float32).astype(np.float64)
         values = np.zeros((len(left), self._width))
         values[:, column] = np.where(left < 0, numbers * weight, 0.0)
-        self.trees.append((Tree(left, right, feature, np.where(left < 0, 0.0, numbers)), values))
+        self.trees.append((Tree(left, right, feature, np.where(left < 0, 0.0, numbers), to_left), values))
 
     def _balance(self) -> None:
         """Give each of two classes half of the score, with its sign; the start goes into the first tree."""

@@ -21,10 +21,13 @@ import numpy.typing as npt
 from limbwise import _xgboost
 from limbwise._sides import Compiled, Numbers
 from limbwise._workloads import Run, Workload
+from limbwise._xgboost import Tree
 from limbwise.errors import MissingDependency, ParamsError
 from limbwise.program import Plan, Timing
 
 _MOST_ROWS = 64
+# The largest threshold: one of infinity divides rows by whether a feature is missing.
+_MOST = 1e100
 
 
 def compile(
@@ -34,6 +37,7 @@ def compile(
     calibrate: npt.ArrayLike | None = None,
     bits: int | None = None,
     values: int = 4,
+    missing: bool = False,
     memory: str | int | None = None,
     preset: str | None = None,
 ) -> Forest:
@@ -41,11 +45,14 @@ def compile(
 
     Args:
         model: a path or the bytes of an ONNX file with a tree ensemble, an ``onnx.ModelProto``, or a fitted decision
-            tree, random forest, extra trees or gradient boosting of scikit-learn, or a fitted model of XGBoost.
-        sample: rows of features, as many as the program will run on at once: 1 to 64.
+            tree, random forest, extra trees or (histogram) gradient boosting of scikit-learn, or a fitted model of
+            XGBoost.
+        sample: rows of features, as many as the program will run on at once: 1 to 64. NaN is a value that is missing:
+            it goes where the model says.
         calibrate: rows whose least and largest values ``bits`` divides; ``sample`` by default.
         bits: bits of a feature: thresholds are moved to ``2**bits - 1`` places. By default they stay as they are.
         values: bits of a leaf's value, 1 to 8.
+        missing: whether other rows than ``sample`` may lack values though none of these does.
         memory: a budget for the whole process, such as ``"8 GB"``.
         preset: parameters by name or file; ``2-2-p128`` by default.
 
@@ -57,7 +64,9 @@ def compile(
     home = tempfile.TemporaryDirectory(prefix="limbwise-trees-")
     path, link = _onnx_file(model, rows.shape[1], Path(home.name))
     others = None if calibrate is None else _rows(calibrate)
-    forest = Forest(path, rows, others, home, memory, {"bits": bits, "values": values, "preset": preset})
+    forest = Forest(
+        path, rows, others, home, memory, {"bits": bits, "values": values, "missing": missing, "preset": preset}
+    )
     forest._classes, forest._link = getattr(model, "classes_", None), link
     return forest
 
@@ -79,7 +88,9 @@ def _onnx_file(model: Any, features: int, home: Path) -> tuple[Path, str]:
     elif hasattr(model, "SerializeToString"):
         path.write_bytes(model.SerializeToString())
     elif type(model).__module__.split(".")[0] == "sklearn":
-        path.write_bytes(_of_parts(_Parts(model), model, features))
+        found = _Parts(model)
+        path.write_bytes(_of_parts(found, model, features))
+        link = found.link
     elif hasattr(model, "get_booster"):
         parts = _xgboost.Parts(model)
         path.write_bytes(_of_parts(parts, model, features))
@@ -104,23 +115,29 @@ class _Parts:
     """What a model of scikit-learn says: trees, each with the values of its nodes, and what is added to their sum."""
 
     mode = "BRANCH_LEQ"
+    # Whether rows are rounded to 32 bits before they are compared.
+    single = True
 
     def __init__(self, model: Any) -> None:
         if not hasattr(model, "n_features_in_"):
             raise ParamsError(f"{type(model).__name__}: wanted a fitted one (call fit before)")
         kinds = {base.__name__.removesuffix("Classifier").removesuffix("Regressor") for base in type(model).__mro__}
         self.classes = getattr(model, "classes_", None)
+        # What predictions are of scores.
+        self.link = "identity"
         self.trees: list[tuple[Any, Numbers]] = []
         if getattr(model, "n_outputs_", 1) != 1:
             raise ParamsError(f"{type(model).__name__} of {model.n_outputs_} outputs: wanted one; train one for each")
-        if "GradientBoosting" in kinds:
+        if "HistGradientBoosting" in kinds:
+            self._of_histograms(model)
+        elif "GradientBoosting" in kinds:
             self._boosted(model)
         elif kinds & {"RandomForest", "ExtraTrees"}:
             self._sum([one.tree_ for one in model.estimators_])
         elif kinds & {"DecisionTree", "ExtraTree"}:
             self._sum([model.tree_])
         else:
-            wanted = "a fitted decision tree, random forest, extra trees or gradient boosting"
+            wanted = "a fitted decision tree, random forest, extra trees or (histogram) gradient boosting"
             raise ParamsError(f"{type(model).__name__}: wanted {wanted}, or its ONNX file")
 
     def _sum(self, trees: list[Any]) -> None:
@@ -148,17 +165,45 @@ class _Parts:
             raise ParamsError(
                 f"{type(model).__name__} that starts from {type(init).__name__}: wanted init=None or 'zero'"
             )
-        halves = np.array([-0.5, 0.5]) if self.classes is not None and width == 1 else None
         for stage in model.estimators_:
             for column, one in enumerate(stage):
                 values = np.zeros((one.tree_.node_count, width))
                 values[:, column] = model.learning_rate * np.asarray(one.tree_.value)[:, 0, 0]
-                self.trees.append((one.tree_, values if halves is None else values * halves))
-        if halves is not None:
-            # The runtime of ONNX takes a start of two classes for one of its own kind; in a tree it is a value like any.
-            tree, values = self.trees[0]
-            self.trees[0] = tree, values + self.base * halves
-            self.base = np.zeros(2)
+                self.trees.append((one.tree_, values))
+        self._halved()
+
+    def _of_histograms(self, model: Any) -> None:
+        """Take trees that compare with 64 bits, and know where a missing value goes."""
+        if getattr(model, "is_categorical_", None) is not None:
+            raise ParamsError(f"{type(model).__name__} with categories: wanted numbers (categorical_features=None)")
+        if self.classes is None and model.loss in ("poisson", "gamma"):
+            self.link = "exp"
+        self.single, width = False, model.n_trees_per_iteration_
+        self.base = np.array(model._baseline_prediction, dtype=np.float64).ravel()
+        for stage in model._predictors:
+            for column, one in enumerate(stage):
+                nodes = one.nodes
+                leaf = nodes["is_leaf"].astype(bool)
+                left, right = (np.where(leaf, -1, nodes[side].astype(np.int64)) for side in ("left", "right"))
+                values = np.zeros((len(nodes), width))
+                values[:, column] = np.where(leaf, nodes["value"], 0.0)
+                at = np.clip(nodes["num_threshold"], -_MOST, _MOST)
+                to_left = nodes["missing_go_to_left"].astype(np.int64)
+                self.trees.append((Tree(left, right, nodes["feature_idx"].astype(np.int64), at, to_left), values))
+        self._halved()
+
+    def _halved(self) -> None:
+        """Give each of two classes half of the score, with its sign.
+
+        The runtime of ONNX takes a start of two classes for one of its own kind; in a tree it is a value like any.
+        """
+        if self.classes is None or len(self.base) > 1:
+            return
+        halves = np.array([-0.5, 0.5])
+        self.trees = [(tree, values * halves) for tree, values in self.trees]
+        tree, values = self.trees[0]
+        self.trees[0] = tree, values + self.base * halves
+        self.base = np.zeros(2)
 
 
 def _of_parts(parts: _Parts | _xgboost.Parts, model: Any, features: int) -> bytes:
@@ -180,15 +225,18 @@ def _of_parts(parts: _Parts | _xgboost.Parts, model: Any, features: int) -> byte
         left, right = np.asarray(tree.children_left), np.asarray(tree.children_right)
         leaf = left < 0
         nodes = np.arange(len(left))
+        thresholds = np.asarray(tree.threshold)
         # A leaf has no feature and no threshold; what is written there is not read.
         put(
             nodes_treeids=[number] * len(nodes),
             nodes_nodeids=nodes.tolist(),
             nodes_featureids=np.where(leaf, 0, tree.feature).tolist(),
-            nodes_values=np.where(leaf, 0, _below(np.asarray(tree.threshold))).astype(np.float32).tolist(),
+            nodes_values=np.where(leaf, 0, _below(thresholds) if parts.single else thresholds).tolist(),
             nodes_modes=np.where(leaf, "LEAF", parts.mode).tolist(),
             nodes_truenodeids=np.where(leaf, 0, left).tolist(),
             nodes_falsenodeids=np.where(leaf, 0, right).tolist(),
+            # On the left where a comparison holds.
+            nodes_missing_value_tracks_true=np.where(leaf, 0, getattr(tree, "missing_go_to_left", 0)).tolist(),
         )
         at, output = np.nonzero(np.repeat(leaf[:, None], values.shape[1], axis=1))
         put(
@@ -200,6 +248,9 @@ def _of_parts(parts: _Parts | _xgboost.Parts, model: Any, features: int) -> byte
             }
         )
     given: dict[str, Any] = {**lists, "post_transform": "NONE"}
+    if not parts.single:
+        at = given.pop("nodes_values")
+        given["nodes_values_as_tensor"] = helper.make_tensor("at", TensorProto.DOUBLE, [len(at)], at)
     if parts.base.any():
         given["base_values"] = parts.base.tolist()
     if parts.classes is None:

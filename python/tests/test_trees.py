@@ -82,18 +82,29 @@ def test_forests_of_scikit_learn(table):
 
 
 @pytest.mark.skipif(importlib.util.find_spec("sklearn") is None, reason="needs limbwise[nn]")
-def test_a_model_of_missing_values_answers_rows_without():
+def test_missing_values_go_where_the_model_says(table):
     tree = pytest.importorskip("sklearn.tree")
     pytest.importorskip("onnx")
+    from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+
     # The first division is by whether the feature is missing: its threshold is infinite.
     x = np.array([[np.nan], [np.nan], [np.nan], [1.0], [2.0], [3.0]])
     model = tree.DecisionTreeClassifier(random_state=0).fit(x, [0, 0, 0, 1, 2, 2])
     assert np.isinf(model.tree_.threshold).any()
-    rows = np.array([[0.5], [2.5]])
-    forest = lw.trees.compile(model, rows, preset=TINY)
-    assert forest.predict(rows).tolist() == model.predict(rows).tolist() == [1, 2]
-    with pytest.raises(ParamsError, match="NaN"):
-        forest.predict(x[:1])
+    rows = np.array([[0.5], [2.5], [np.nan]])
+    forest = lw.trees.compile(model, rows[:2], preset=TINY)
+    assert forest.predict(rows).tolist() == model.predict(rows).tolist() == [1, 2, 0]
+    with pytest.raises(LimbwiseError, match=r"row 2 has no value of feature 1, .*--missing"):
+        forest.keygen()[0].encrypt(rows[1:])
+    client, server = lw.trees.compile(model, rows[:2], missing=True, preset=TINY).keygen()
+    assert client.decrypt(server(client.encrypt(rows[1:])))[0].tolist() == [2, 0]
+    x, y = np.array(table[0]), table[1]
+    x[np.random.default_rng(0).random(x.shape) < 0.2] = np.nan
+    boosted = HistGradientBoostingClassifier(max_iter=3, max_depth=2, random_state=0).fit(x, y)
+    assert lw.trees.compile(boosted, x[:4], preset=TINY).predict(x[:4]).tolist() == boosted.predict(x[:4]).tolist()
+    numbers = HistGradientBoostingRegressor(loss="poisson", max_iter=3, max_depth=2).fit(x, y + 1)
+    got = lw.trees.compile(numbers, x[:4], values=8, preset=TINY).predict(x[:4])
+    assert np.allclose(got, numbers.predict(x[:4]), rtol=1e-2)
 
 
 @pytest.mark.skipif(importlib.util.find_spec("sklearn") is None, reason="needs limbwise[nn]")
@@ -135,6 +146,7 @@ class Booster:
                 "split_indices": [feature, 0, 0],
                 "split_conditions": [at, *values],
                 "split_type": [0, 0, 0],
+                "default_left": [1, 0, 0],
             }
 
         trees = [stump(0, 0.1, [-1.0, 1.0]), stump(1, 2.5, [0.5, -0.25])]

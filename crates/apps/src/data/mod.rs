@@ -37,10 +37,29 @@ pub fn load_rows(path: &Path) -> Result<Option<Vec<Vec<f64>>>, DataError> {
 /// # Errors
 /// [`DataError`] for a file that cannot be read as numbers.
 pub fn load_array(path: &Path) -> Result<Numbers, DataError> {
+    array(path, Gaps::Refused)
+}
+
+/// The same where values may be missing: NaN, `NA` and `null`, and empty cells. They are NaN.
+///
+/// # Errors
+/// As [`load_array`].
+pub fn load_array_with_gaps(path: &Path) -> Result<Numbers, DataError> {
+    array(path, Gaps::Nan)
+}
+
+/// What becomes of a value that is missing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Gaps {
+    Refused,
+    Nan,
+}
+
+fn array(path: &Path, gaps: Gaps) -> Result<Numbers, DataError> {
     if dataset::starts_with(path, npy::MAGIC)? {
-        return npy::load(path);
+        return npy::load_with(path, gaps);
     }
-    let rows = load_numbers(path)?;
+    let rows = table::load_numbers_with(path, gaps)?;
     let shape = vec![rows.len(), rows.first().map_or(0, Vec::len)];
     Ok(Numbers { shape, values: rows.into_iter().flatten().map(Into::into).collect() })
 }

@@ -3,6 +3,7 @@
 //! Format: `\x93NUMPY`, version, the length of a header, the header as a Python dictionary (`descr`, `fortran_order`,
 //! `shape`), then the numbers. Source: \[NPY\].
 
+use super::Gaps;
 use super::dataset::{io_error, open_plain};
 use super::error::DataError;
 use crate::{onnx::binary16, program::Array};
@@ -24,7 +25,7 @@ const MOST_INTEGER: f64 = 9_007_199_254_740_992.0;
 pub struct Numbers {
     /// The sides; none for a single number.
     pub shape: Vec<usize>,
-    /// The numbers, all finite.
+    /// The numbers, all finite; NaN is a missing one, where a reader takes it.
     pub values: Vec<Complex64>,
 }
 
@@ -49,8 +50,12 @@ struct Item {
 /// [`DataError`] for a file that is absent or no `.npy`, of items that are no numbers, of another length than its shape
 /// says, or with a number that is not finite or an integer above 2^53.
 pub fn load(path: &Path) -> Result<Numbers, DataError> {
+    load_with(path, Gaps::Refused)
+}
+
+pub(super) fn load_with(path: &Path, gaps: Gaps) -> Result<Numbers, DataError> {
     let (file, length) = open_plain(path)?;
-    parse(file, length, path)
+    parsed(file, length, path, gaps)
 }
 
 /// Integers in a shape, exact.
@@ -63,9 +68,16 @@ pub struct Wholes {
 
 /// The same from any reader of so many bytes; errors name the path.
 pub fn parse(file: impl Read, length: u64, path: &Path) -> Result<Numbers, DataError> {
+    parsed(file, length, path, Gaps::Refused)
+}
+
+fn parsed(file: impl Read, length: u64, path: &Path, gaps: Gaps) -> Result<Numbers, DataError> {
     let (Header { item, fortran, shape }, data) = items(file, length, path)?;
     let values = data.chunks_exact(item.bytes).map(|chunk| item.read(chunk)).collect::<Vec<_>>();
     let usable = |z: &Complex64| {
+        if gaps == Gaps::Nan && item.kind == Kind::Float && z.re.is_nan() {
+            return true;
+        }
         z.is_finite() && (matches!(item.kind, Kind::Float | Kind::Complex) || z.re.abs() <= MOST_INTEGER)
     };
     if let Some(at) = values.iter().position(|z| !usable(z)) {

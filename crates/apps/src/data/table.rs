@@ -11,6 +11,7 @@ use std::str::FromStr;
 use csv::StringRecord;
 use serde::{Deserialize, Serialize};
 
+use super::Gaps;
 use super::dataset::{DataSet, io_error, name_of, open_plain};
 use super::error::DataError;
 use super::npy::Numbers;
@@ -120,6 +121,10 @@ pub(super) fn of_array(path: &Path, array: &Numbers, label: &LabelColumn) -> Res
 /// # Errors
 /// [`DataError`] for a file that is absent, not UTF-8, empty or ragged, or for a cell that is not a finite number.
 pub fn load_numbers(path: &Path) -> Result<Vec<Vec<f64>>, DataError> {
+    load_numbers_with(path, Gaps::Refused)
+}
+
+pub(super) fn load_numbers_with(path: &Path, gaps: Gaps) -> Result<Vec<Vec<f64>>, DataError> {
     let text = read_text(path)?;
     let mut rows: Vec<Vec<f64>> = Vec::new();
     let mut keep = |row: Vec<f64>, line| {
@@ -134,15 +139,15 @@ pub fn load_numbers(path: &Path) -> Result<Vec<Vec<f64>>, DataError> {
         // Without a record of text a cell: images come as millions of numbers.
         Some(lines) => lines.into_iter().try_for_each(|(line, text)| {
             let row = match plain(text) {
-                true => numbers(text.split_ascii_whitespace(), path, line),
-                false => numbers(text.split_whitespace(), path, line),
+                true => numbers(text.split_ascii_whitespace(), gaps, (path, line)),
+                false => numbers(text.split_whitespace(), gaps, (path, line)),
             };
             keep(row?, line)
         })?,
         None => {
             for record in records(&text) {
                 let Record { line, fields } = record.map_err(|error| unreadable(path, &error))?;
-                keep(numbers(fields.iter(), path, line)?, line)?;
+                keep(numbers(fields.iter(), gaps, (path, line))?, line)?;
             }
         }
     }
@@ -154,10 +159,16 @@ fn plain(line: &str) -> bool {
     line.bytes().all(|byte| byte.is_ascii() && byte != 0x0b)
 }
 
-/// The finite numbers of a row.
-fn numbers<'t>(cells: impl Iterator<Item = &'t str>, path: &Path, line: u64) -> Result<Vec<f64>, DataError> {
+/// The finite numbers of a row, and NaN for missing ones where they are taken.
+fn numbers<'t>(
+    cells: impl Iterator<Item = &'t str>,
+    gaps: Gaps,
+    (path, line): (&Path, u64),
+) -> Result<Vec<f64>, DataError> {
+    let missing = |cell: &str| ["", "na", "nan", "null"].iter().any(|word| cell.eq_ignore_ascii_case(word));
     let number = |(column, cell): (usize, &str)| match cell.parse::<f64>() {
         Ok(value) if value.is_finite() => Ok(value),
+        _ if gaps == Gaps::Nan && missing(cell) => Ok(f64::NAN),
         _ => {
             let (path, name, got) = (path.to_owned(), format!("column {}", column + 1), short(cell, 40));
             let next = "give a table of numbers alone, without header or labels";

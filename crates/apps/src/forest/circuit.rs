@@ -235,9 +235,9 @@ impl Cutter<'_> {
 
     /// What a path says, feature by feature.
     fn conditions(&self, path: &[(usize, bool)]) -> Vec<Condition> {
-        let mut features: BTreeMap<usize, (Option<usize>, Option<usize>)> = BTreeMap::new();
+        let mut lines: BTreeMap<_, (Option<usize>, Option<usize>)> = BTreeMap::new();
         for &(cut, right) in path {
-            let (above, below) = features.entry(self.cuts[cut].feature).or_default();
+            let (above, below) = lines.entry(self.cuts[cut].line()).or_default();
             // Decisions are open where they stand, so that each is nearer than those before it.
             *(if right { above } else { below }) = Some(cut);
         }
@@ -247,7 +247,7 @@ impl Cutter<'_> {
             (None, Some(below)) => Some(Condition::Left(below)),
             (None, None) => None,
         };
-        features.into_values().filter_map(condition).collect()
+        lines.into_values().filter_map(condition).collect()
     }
 
     /// The whole part below a node, if its outcomes are few enough for any table.
@@ -257,7 +257,7 @@ impl Cutter<'_> {
         cuts.sort_unstable();
         cuts.dedup();
         let (mut weights, mut outcomes) = (BTreeMap::new(), 1_usize);
-        for own in cuts.chunk_by(|&a, &b| self.cuts[a].feature == self.cuts[b].feature) {
+        for own in cuts.chunk_by(|&a, &b| self.cuts[a].line() == self.cuts[b].line()) {
             weights.extend(own.iter().map(|&cut| (cut, outcomes)));
             outcomes = outcomes.checked_mul(own.len() + 1).filter(|&count| count <= self.room.0.table_len())?;
         }
@@ -286,7 +286,7 @@ impl Cutter<'_> {
             match self.tree[at] {
                 Node::Leaf(leaf) => return leaf,
                 Node::Split { cut, left, right } => {
-                    let same = |&&own: &&usize| self.cuts[own].feature == self.cuts[cut].feature;
+                    let same = |&&own: &&usize| self.cuts[own].line() == self.cuts[cut].line();
                     let (count, weight) = (cuts.iter().filter(same).count(), weights[&cut]);
                     let before = cuts.iter().filter(same).filter(|&&own| own < cut).count();
                     at = if outcome / weight % (count + 1) > before { right } else { left };

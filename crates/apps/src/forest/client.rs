@@ -44,6 +44,11 @@ impl ForestClient {
                 format!("{features}, the forest's features (--label COLUMN names one that is none)"),
             );
         }
+        let lacks = |row: &Vec<f64>| row.iter().position(|x| x.is_nan());
+        let lacking = rows.iter().enumerate().find_map(|(at, row)| Some((at + 1, lacks(row)? + 1)));
+        if let Some((row, feature)) = lacking.filter(|_| !program.forest().skeleton.takes_missing()) {
+            return Err(ForestError::Missing { row, feature });
+        }
         let exact = Exact::new(program.clone(), vec![program.encode(&rows)]);
         Ok(Self { program: program.clone(), rows, answers, ensemble, exact })
     }

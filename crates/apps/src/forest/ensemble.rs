@@ -113,7 +113,18 @@ impl Ensemble {
         self.trees.iter().flat_map(move |tree| tree.0.iter().filter_map(cut))
     }
 
-    /// Scores of a row, an output each.
+    /// The same forest for rows that lack no value: cuts that differ by where a missing one goes are one.
+    #[must_use]
+    pub fn of_whole_rows(mut self) -> Self {
+        for node in self.trees.iter_mut().flat_map(|tree| &mut tree.0) {
+            if let FloatNode::Split { cut, .. } = node {
+                cut.missing = None;
+            }
+        }
+        self
+    }
+
+    /// Scores of a row, an output each. NaN is a value that is missing.
     ///
     /// # Panics
     /// If the row has fewer values than the ensemble has features.

@@ -6,7 +6,7 @@ use super::{
     skeleton::Skeleton,
 };
 use crate::{
-    data::{LabelColumn, breast_cancer, load_array},
+    data::{LabelColumn, breast_cancer, load_array_with_gaps},
     description::Weights,
     linear::layer::Model,
     options::{NumberRange, absolute, between, by_shape_if_small, mistake, named_tfhe, number_range, one},
@@ -75,6 +75,10 @@ pub struct ForestArgs {
     #[arg(long, value_name = "FILE", requires = "bits", help_heading = "Quantization")]
     calibrate: Option<PathBuf>,
 
+    /// Other rows may lack values though these have all: missing ones go where the forest says
+    #[arg(long, help_heading = "Data")]
+    missing: bool,
+
     /// Parameters: a TFHE preset's name ("limbwise params show") or a TOML file [default: 2-2-p128]
     #[arg(long, value_name = "NAME|FILE.toml", help_heading = "Parameters")]
     preset: Option<String>,
@@ -111,6 +115,8 @@ impl ForestArgs {
                 Grid::uniform(u32::try_from(bits)?, &all, ensemble.features)?
             }
         };
+        let lacking = self.missing || self.data.all(None)?.0.iter().flatten().any(|x| x.is_nan());
+        let ensemble = if lacking { ensemble } else { ensemble.of_whole_rows() };
         let forest = Forest::new(&ensemble, &grid, u32::try_from(self.values)?)?;
         let weights = if self.data.model.is_none() { Weights::Shipped } else { Weights::Server };
         let described = Described { forest: forest.skeleton.clone(), rows: rows.0.len(), weights };
@@ -167,7 +173,7 @@ impl ForestData {
     /// The rows of a file, the label's column apart.
     fn table(&self, path: &Path) -> Refusable<Table> {
         let name = path.display();
-        let array = load_array(path)?;
+        let array = load_array_with_gaps(path)?;
         let &[count, width] = &array.shape[..] else {
             return Err(mistake(format!("{name}: an array of {:?}; wanted rows of features", array.shape)));
         };
@@ -189,7 +195,10 @@ impl ForestData {
         let numbers: Vec<f64> = array.values.iter().map(|z| z.re).collect();
         let rows = || numbers.chunks_exact(width.max(1)).take(count);
         let kept = |row: &[f64]| row.iter().enumerate().filter(|(c, _)| Some(*c) != at).map(|(_, &x)| x).collect();
-        let answers = at.map(|at| rows().map(|row| row[at]).collect()).unwrap_or_default();
+        let answers: Vec<f64> = at.map(|at| rows().map(|row| row[at]).collect()).unwrap_or_default();
+        if let Some(row) = answers.iter().position(|x| x.is_nan()) {
+            return Err(mistake(format!("{name}: row {} has no label", row + 1)));
+        }
         Ok((rows().map(kept).collect(), answers))
     }
 }

@@ -33,6 +33,7 @@ impl Grid {
             return ForestError::shape("a row to calibrate on", format!("{} values", row.len()), features.to_string());
         }
         let range = |feature: usize| {
+            // The least and the largest pass over what is missing.
             let values = || rows.iter().map(move |row| row[feature]);
             (values().fold(f64::INFINITY, f64::min), values().fold(f64::NEG_INFINITY, f64::max))
         };
@@ -45,7 +46,7 @@ impl Grid {
         let places = f64::from(1_u32 << bits);
         let width = (to - from) / places;
         if !(width.is_finite() && width > 0.0) {
-            return Cut { at: from, ..cut };
+            return Cut { at: if from.is_finite() { from } else { 0.0 }, ..cut };
         }
         let place = ((cut.at - from) / width).round().clamp(1.0, places - 1.0);
         Cut { at: from + place * width, ..cut }
@@ -91,10 +92,18 @@ impl Forest {
         if ensemble.features != skeleton.features || ensemble.task.outputs() != skeleton.task.outputs() {
             return Err(other());
         }
+        let whole;
+        let ensemble = match skeleton.takes_missing() {
+            true => ensemble,
+            false => {
+                whole = ensemble.clone().of_whole_rows();
+                &whole
+            }
+        };
         let (cuts, distance) = (&skeleton.cuts, |a: &Cut, b: &Cut| (a.at - b.at).abs());
         let near = |cut: Cut| {
             let [from, to] = [cut.feature, cut.feature + 1].map(|f| cuts.partition_point(|own| own.feature < f));
-            let own = cuts[from..to].iter().filter(|own| own.closed == cut.closed);
+            let own = cuts[from..to].iter().filter(|own| (own.closed, own.missing) == (cut.closed, cut.missing));
             own.min_by(|a, b| distance(a, &cut).total_cmp(&distance(b, &cut))).copied()
         };
         if ensemble.cuts().any(|cut| near(cut).is_none()) {

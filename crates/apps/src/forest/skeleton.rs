@@ -28,19 +28,38 @@ pub struct Cut {
     pub at: f64,
     /// Whether the value at the cut lies on its left, as `x <= at` asks; `x < at` leaves it on the right.
     pub closed: bool,
+    /// Where a missing value lies; none where no row lacks one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub missing: Option<Side>,
+}
+
+/// A side of a cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Side {
+    Left,
+    Right,
 }
 
 impl Cut {
     /// Whether a value lies on its right.
     #[must_use]
     pub fn is_left_of(&self, value: f64) -> bool {
+        if value.is_nan() {
+            return self.missing == Some(Side::Right);
+        }
         if self.closed { value > self.at } else { value >= self.at }
+    }
+
+    /// What a row has one place among the cuts of: a value that is missing lies on one side of all of them.
+    pub(super) fn line(&self) -> (usize, Option<Side>) {
+        (self.feature, self.missing)
     }
 
     /// Features in order, then cuts from left to right.
     pub(super) fn order(&self, other: &Self) -> std::cmp::Ordering {
         let (a, b) = (self, other);
-        a.feature.cmp(&b.feature).then(a.at.total_cmp(&b.at)).then(a.closed.cmp(&b.closed))
+        a.line().cmp(&b.line()).then(a.at.total_cmp(&b.at)).then(a.closed.cmp(&b.closed))
     }
 }
 
@@ -170,6 +189,12 @@ impl Skeleton {
         self.cuts.iter().map(|cut| cut.is_left_of(self.value(row[cut.feature]))).collect()
     }
 
+    /// Whether rows may lack values.
+    #[must_use]
+    pub fn takes_missing(&self) -> bool {
+        self.cuts.iter().all(|cut| cut.missing.is_some())
+    }
+
     /// As it is compared.
     #[must_use]
     pub fn value(&self, x: f64) -> f64 {
@@ -222,7 +247,7 @@ pub fn leaf(tree: &[Node], bits: &[bool]) -> usize {
 /// What the decisions of a path already say of a cut: on its right, on its left, or nothing.
 pub(super) fn implied(cuts: &[Cut], path: &[(usize, bool)], cut: usize) -> Option<bool> {
     let known = |&(at, right): &(usize, bool)| {
-        let says = cuts[at].feature == cuts[cut].feature && if right { at >= cut } else { at <= cut };
+        let says = cuts[at].line() == cuts[cut].line() && if right { at >= cut } else { at <= cut };
         says.then_some(right)
     };
     path.iter().find_map(known)

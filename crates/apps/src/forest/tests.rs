@@ -2,7 +2,7 @@ use super::{
     Circuit, Ensemble, Forest, ForestClient, Grid, Inference,
     circuit::{Condition, Mode},
     ensemble::{FloatNode, FloatTree},
-    skeleton::{Cut, Node, Task},
+    skeleton::{Cut, Node, Side, Task},
 };
 use crate::{
     Evaluation,
@@ -44,7 +44,9 @@ fn tree(state: &mut u64, depth: usize, outputs: usize, nodes: &mut Vec<FloatNode
         return own;
     }
     let at = (word(state) % 9) as f64;
-    let cut = Cut { feature: word(state) % 4, at, closed: word(state).is_multiple_of(2) };
+    let (feature, closed) = (word(state) % 4, word(state).is_multiple_of(2));
+    let missing = Some(if word(state).is_multiple_of(3) { Side::Left } else { Side::Right });
+    let cut = Cut { feature, at, closed, missing };
     nodes.push(FloatNode::Leaf(Vec::new()));
     let left = tree(state, depth - 1, outputs, nodes);
     let right = tree(state, depth - 1, outputs, nodes);
@@ -69,9 +71,11 @@ fn random(seed: u64, trees: usize, depth: usize, task: Task) -> Ensemble {
     }
 }
 
+/// Half-whole numbers, and now and then none.
 fn random_rows(seed: u64, count: usize) -> Vec<Vec<f64>> {
     let mut state = seed;
-    (0..count).map(|_| (0..4).map(|_| (word(&mut state) % 19) as f64 / 2.0).collect()).collect()
+    let value = |word: usize| if word % 29 > 18 { f64::NAN } else { (word % 29) as f64 / 2.0 };
+    (0..count).map(|_| (0..4).map(|_| value(word(&mut state))).collect()).collect()
 }
 
 fn labels(count: usize) -> Vec<String> {
@@ -125,6 +129,32 @@ fn encrypted_forests_are_the_quantized_ones() {
             assert!(exact || bits == 1, "{task:?}: {:?} and {scores:?}", ensemble.scores(row));
         }
     }
+}
+
+/// Rows that lack nothing have fewer cuts, and a client of them refuses others.
+#[test]
+fn rows_may_lack_values_where_the_keys_say_so() {
+    let ensemble = random(3, 6, 4, Task::Numbers(1));
+    let [gaps, whole] =
+        [ensemble.clone(), ensemble.clone().of_whole_rows()].map(|of| Forest::new(&of, &Grid::Thresholds, 4).unwrap());
+    assert!(whole.skeleton.cuts.len() < gaps.skeleton.cuts.len());
+    assert!(gaps.skeleton.takes_missing() && !whole.skeleton.takes_missing());
+    let rows = random_rows(3, 30);
+    for forest in [&gaps, &whole] {
+        assert_eq!(Forest::quantized_as(&forest.skeleton, &ensemble).unwrap(), *forest);
+        let taken = rows.iter().filter(|row| forest.skeleton.takes_missing() || row.iter().all(|x| !x.is_nan()));
+        for row in taken {
+            let scores = forest.skeleton.scores(&forest.sums(&forest.skeleton.bits(row)));
+            assert!((scores[0] - ensemble.scores(row)[0]).abs() < 1e-9, "{row:?}");
+        }
+    }
+    let lacking = rows.iter().position(|row| row[2].is_nan() && !row[0].is_nan() && !row[1].is_nan()).unwrap();
+    let client = |forest: &Forest| {
+        let program = Inference::new(&crate::small_tfhe(), forest.clone(), 1).unwrap();
+        ForestClient::new(&program, vec![rows[lacking].clone()], Vec::new(), None).map(drop).map_err(|e| e.to_string())
+    };
+    assert_eq!(client(&gaps), Ok(()));
+    assert!(client(&whole).unwrap_err().starts_with("row 1 has no value of feature 3, and the keys are for rows"));
 }
 
 #[test]
@@ -200,7 +230,7 @@ fn costs_of_the_shipped_forest() {
     let l = usual().literal().clone();
     assert!(noise::log2_misread(&l, circuit.norm_squared()) <= l.log2_failure);
     // A whole tree of depth 5 takes a bootstrapping for each pair of leaves.
-    let cut = |feature| Cut { feature, at: 0.5, closed: true };
+    let cut = |feature| Cut { feature, at: 0.5, closed: true, missing: None };
     let nodes = (0..63).map(|at| match at {
         0..31 => FloatNode::Split { cut: cut(at), left: 2 * at + 1, right: 2 * at + 2 },
         _ => FloatNode::Leaf(vec![(at % 16) as f64]),
@@ -235,7 +265,7 @@ fn what_parameters_have_no_room_for_is_refused() {
     let says = |depth: usize, params: &TfheParams, wanted: &str| {
         let nodes = (0..=2 * depth).map(|at| match at % 2 {
             0 if at < 2 * depth => {
-                let cut = Cut { feature: at / 2, at: 0.5, closed: true };
+                let cut = Cut { feature: at / 2, at: 0.5, closed: true, missing: None };
                 FloatNode::Split { cut, left: at + 1, right: at + 2 }
             }
             _ => FloatNode::Leaf(vec![at as f64]),
@@ -315,8 +345,13 @@ fn every_comparison_is_read() {
     for (mode, at_threshold, below) in
         [("BRANCH_LEQ", 2.0, 2.0), ("BRANCH_LT", -3.0, 2.0), ("BRANCH_GT", -3.0, -3.0), ("BRANCH_GTE", 2.0, -3.0)]
     {
-        let ensemble = File { modes: vec![mode, "LEAF", "LEAF"], ..stump() }.read().unwrap();
+        let mut file = File { modes: vec![mode, "LEAF", "LEAF"], ..stump() };
+        let ensemble = file.read().unwrap();
         let forest = Forest::new(&ensemble, &Grid::Thresholds, 4).unwrap();
+        // No comparison holds of what is missing, unless it is marked so.
+        assert_eq!(ensemble.scores(&[9.0, f64::NAN]), [-3.0], "{mode}");
+        file.ints.push(("nodes_missing_value_tracks_true", vec![1, 0, 0]));
+        assert_eq!(file.read().unwrap().scores(&[9.0, f64::NAN]), [2.0], "{mode}");
         for (x, wanted) in [(1.5, at_threshold), (1.25, below)] {
             let row = [9.0, x];
             assert_eq!(ensemble.scores(&row), [wanted], "{mode} at {x}");
@@ -357,6 +392,9 @@ fn files_that_are_no_forests_are_refused() {
         says(File { modes: vec![mode, "LEAF", "LEAF"], ..stump() }, "in nodes_modes");
     }
     says(File { modes: vec!["BRANCH_LEQ", "LEAF"], ..stump() }, "2 entries of nodes_modes; wanted 3");
+    let mut marks = stump();
+    marks.ints.push(("nodes_missing_value_tracks_true", vec![1]));
+    says(marks, "1 entries of nodes_missing_value_tracks_true; wanted 3");
     says(File { operator: "TreeEnsemble", ..stump() }, "the operator TreeEnsemble");
     says(File { operator: "TreeEnsembleClassifier", ..stump() }, "0 labels in classlabels");
     let mut short = stump();

@@ -36,6 +36,23 @@ fn reals(numbers: &Numbers) -> Vec<f64> {
 }
 
 #[test]
+fn what_is_missing_is_taken_where_it_may_be() {
+    let bytes: Vec<u8> = [1.5f64, f64::NAN].iter().flat_map(|x| x.to_le_bytes()).collect();
+    let array = file(1, "<f8", "False", "(2,)", &bytes);
+    let with = |bytes: &[u8]| in_file("gaps", bytes, |path| crate::data::load_array_with_gaps(path));
+    let found = reals(&with(&array).unwrap());
+    assert!(found[0].total_cmp(&1.5).is_eq() && found[1].is_nan());
+    assert!(read(&array).unwrap_err().contains("number 2 is NaN"));
+    let found = reals(&with(b"1,,3\nNA,2,null\n").unwrap());
+    assert_eq!(found.iter().map(|x| x.is_nan()).collect::<Vec<_>>(), [false, true, false, true, false, true]);
+    for wrong in [&b"1,x\n"[..], b"1,inf\n", b"1,-\n"] {
+        assert!(with(wrong).is_err());
+    }
+    let bytes: Vec<u8> = [1.5f64, f64::INFINITY].iter().flat_map(|x| x.to_le_bytes()).collect();
+    assert!(with(&file(1, "<f8", "False", "(2,)", &bytes)).is_err(), "infinity is not missing");
+}
+
+#[test]
 fn every_version_and_type_is_read() {
     let floats: Vec<u8> = [1.5f64, -2.0, 3.25].iter().flat_map(|x| x.to_le_bytes()).collect();
     for version in 1..=3 {

@@ -3,7 +3,7 @@
 use super::{FloatNode, FloatTree, MOST_VALUES, Reader, few};
 use crate::forest::{
     ForestError,
-    skeleton::{Cut, MOST_DEPTH, MOST_FEATURES},
+    skeleton::{Cut, MOST_DEPTH, MOST_FEATURES, Side},
 };
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -96,7 +96,11 @@ impl Reader<'_> {
         }
         self.length("nodes_modes", modes.len(), trees.len())?;
         self.length("nodes_values", values.len(), trees.len())?;
-        let lists = Lists { nodes, trees, features, children: [trues, falses], modes, values: &values };
+        let missing = self.ints("nodes_missing_value_tracks_true");
+        if !missing.is_empty() {
+            self.length("nodes_missing_value_tracks_true", missing.len(), trees.len())?;
+        }
+        let lists = Lists { nodes, trees, features, children: [trues, falses], modes, values: &values, missing };
         let mut listed: BTreeMap<i64, Vec<Listed>> = BTreeMap::new();
         for (at, &tree) in trees.iter().enumerate() {
             listed.entry(tree).or_default().push(self.node(&lists, at)?);
@@ -129,7 +133,10 @@ impl Reader<'_> {
             return Err(self.wrong(got, "0 to 65535 in nodes_featureids"));
         };
         // Adding 0 makes the negative zero positive: they are equal, and have one place in the order.
-        let cut = Cut { feature, at: lists.values[at] + 0.0, closed };
+        // Without a mark no comparison with a missing value holds.
+        let holds = lists.missing.get(at).is_some_and(|&mark| mark == 1);
+        let missing = Some(if holds == upright { Side::Left } else { Side::Right });
+        let cut = Cut { feature, at: lists.values[at] + 0.0, closed, missing };
         if !cut.at.is_finite() {
             return Err(self.wrong(format!("{} at {}", cut.at, here()), "finite thresholds in nodes_values"));
         }
@@ -148,6 +155,8 @@ struct Lists<'a> {
     children: [&'a [i64]; 2],
     modes: &'a [Vec<u8>],
     values: &'a [f64],
+    /// 1 where a comparison holds of a value that is missing; empty where none does.
+    missing: &'a [i64],
 }
 
 /// Makes one tree of its nodes.
