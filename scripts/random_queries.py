@@ -5,7 +5,7 @@
     python3 scripts/random_queries.py FOLDER LIMBWISE --queries 1000 --seed 5000
     python3 scripts/random_queries.py FOLDER LIMBWISE --seed 5017 --queries 1 --shown
 
-Needs the package duckdb from PyPI. A seed is a table of 1 to 12 rows (CSV or Parquet), sometimes a second one that is joined,
+Needs the package duckdb from PyPI. A seed is a table of 1 to 12 rows (CSV or Parquet), sometimes one or two that are joined,
 and a query of the guide's SQL. Compared are the names and the order of the rows and every cell: what is exact in the report to
 9 digits, what was decrypted to 1e-3 of the largest value. Counted apart are queries that either of the two refuses, with the
 reasons of limbwise's. Ends with 1 if an answer differs, or a run fails otherwise than by an error.
@@ -38,7 +38,7 @@ class Asked:
 
     def __init__(self, seed: int):
         self.r = random.Random(seed)
-        self.joined = self.r.random() < 0.2
+        self.joined = self.r.random() < 0.25
         day = lambda: datetime.date(2024, 1, 1) + datetime.timedelta(self.r.choice([40, 900]) * self.r.random())
         self.rows = [
             {
@@ -55,6 +55,8 @@ class Asked:
         ]
         some = self.r.sample(range(5), self.r.randint(2, 5))
         self.other = [{"key": k, "z": self.r.randint(1, 9), "name": self.r.choice(["x", "y", "xy"])} for k in some]
+        self.third = ["rank", "score"] if self.r.random() < 0.4 else []
+        self.more = [{"rank": z, "score": self.r.randint(0, 99)} for z in self.r.sample(range(1, 10), self.r.randint(1, 6))]
         self.parquet = self.r.random() < 0.3
         if self.r.random() < 0.5:
             self.punched()
@@ -70,7 +72,7 @@ class Asked:
     # Values of a row.
 
     def column(self) -> str:
-        return self.r.choice(["i", "k", "p", "r"] + (["z"] if self.joined else []))
+        return self.r.choice(["i", "k", "p", "r"] + (["z", *self.third[1:]] if self.joined else []))
 
     def constant(self) -> str:
         return self.r.choice([str(self.r.randint(-5, 40)), f"{self.r.randint(0, 5000) / 100:.2f}", "0", "1", "0.5"])
@@ -219,7 +221,10 @@ class Asked:
         distinct = r.random() < 0.05
         sql = "SELECT " + ("DISTINCT " if distinct else "")
         sql += ", ".join([*listed, *(f"{found} AS {name}" for found, name in zip(results, names, strict=True))]) + " FROM data"
-        sql += " JOIN other ON k = key" if self.joined else ""
+        if self.joined:
+            kinds = ["JOIN", "INNER JOIN", "LEFT JOIN", "LEFT OUTER JOIN", "RIGHT JOIN", "FULL JOIN"]
+            sql += f" {r.choice(kinds)} other ON {r.choice(['k = key', 'data.k = other.key', 'key = data.k'])}"
+            sql += f" {r.choice(kinds)} third ON z = rank" if "rank" in self.third else ""
         sql += f" WHERE {self.condition()}" if r.random() < 0.75 else ""
         if not keys:
             return sql
@@ -245,7 +250,9 @@ def answer_of_duckdb(asked: Asked, folder: Path) -> list[tuple] | str:
         database.executemany("INSERT INTO other VALUES (?, ?, ?)", [list(row.values()) for row in asked.other])
         if asked.parquet:
             database.execute(f"COPY data TO '{folder / 'data.parquet'}' (FORMAT PARQUET)")
-        for name, rows in (("data", asked.rows), ("other", asked.other)):
+        database.execute("CREATE TABLE third (rank INTEGER, score INTEGER)")
+        database.executemany("INSERT INTO third VALUES (?, ?)", [list(row.values()) for row in asked.more])
+        for name, rows in (("data", asked.rows), ("other", asked.other), ("third", asked.more)):
             with (folder / f"{name}.csv").open("w", newline="") as file:
                 writer = csv.DictWriter(file, rows[0])
                 writer.writeheader()
@@ -260,7 +267,8 @@ def answer_of_limbwise(asked: Asked, folder: Path, program: Path, preset: str) -
     """The report of a run, or the text of its error."""
     table = folder / ("data.parquet" if asked.parquet else "data.csv")
     command = [program, "run", "query", "--sql", asked.sql, "--data", table, "--preset", preset, "--threads", "1", "--json"]
-    command += ["--with", f"other={folder / 'other.csv'}"] if asked.joined else []
+    for name in ["other", "third"][: (1 + bool(asked.third)) if asked.joined else 0]:
+        command += ["--with", f"{name}={folder / name}.csv"]
     for column in asked.public:
         command += ["--public", column]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -4,7 +4,7 @@ use crate::data::DataError;
 
 /// The supported SQL, as text for users.
 const SUPPORTED: &str = "wanted SELECT with COUNT(*), COUNT(a), SUM(a * b), AVG(a), MIN(a), MAX(a), SUM(CASE WHEN ... THEN a ELSE 0 END), \
-                         COUNT(DISTINCT a), STDDEV(a), FILTER (WHERE ...) FROM table [JOIN table ON a = b] [WHERE conditions joined \
+                         COUNT(DISTINCT a), STDDEV(a), FILTER (WHERE ...) FROM table [[LEFT | RIGHT | FULL] JOIN table ON a = b] [WHERE conditions joined \
                          by AND, OR and NOT] [GROUP BY columns] [HAVING conditions of results] [ORDER BY results] [LIMIT count], a \
                          condition comparing columns, constants and arithmetic with them (=, <>, <, <=, >, >=, BETWEEN, IN, \
                          LIKE 'pattern')";
@@ -27,6 +27,8 @@ pub enum QueryError {
     UnknownColumn { table: String, name: String, known: String },
     #[error("{count} columns have the name {name:?} (capitals count for nothing): rename all but one")]
     Ambiguous { name: String, count: usize },
+    #[error("{known} may be meant by {name}: write it with its table")]
+    Shared { name: String, known: String },
     #[error(
         "column {name}, row {row}: NULL, which the column has not where the keys are made: leave that row out, or say it there (--nullable {name} of plan, run and keygen)"
     )]

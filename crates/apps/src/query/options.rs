@@ -3,6 +3,7 @@
 use super::{
     Domain, Nulls, Public, Query, QueryClient, QueryError, Question, Statement, Table,
     field::{Field, Values},
+    from::Source,
     load, load_part,
     question::MOST_ROWS,
     table::Kind,
@@ -98,10 +99,10 @@ pub struct QueryData {
     #[arg(long, value_name = "COUNT", value_parser = rows)]
     rows: Option<usize>,
 
-    /// A second table that the query joins. Its rows are matched in the clear, before encryption
+    /// Another table that the query joins; may be repeated. Its rows are matched in the clear, before encryption
     #[arg(long, value_name = "TABLE=FILE")]
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    with: Option<With>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "one_or_more")]
+    with: Vec<With>,
 
     /// The rows of these that a part of the query is about.
     #[arg(skip)]
@@ -109,7 +110,21 @@ pub struct QueryData {
     part: Option<Part>,
 }
 
-/// A second table and its file.
+/// One entry, as files were written when there was but one, or a list.
+fn one_or_more<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Vec<With>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Given {
+        One(With),
+        More(Vec<With>),
+    }
+    Ok(match Given::deserialize(from)? {
+        Given::One(one) => vec![one],
+        Given::More(more) => more,
+    })
+}
+
+/// A table that is joined, and its file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct With {
@@ -131,49 +146,48 @@ impl std::str::FromStr for With {
 const MOST_JOINED: usize = 1 << 21;
 
 impl QueryData {
-    /// The rows that a query is about; of a part, those of it. Columns of a text file are of texts
-    /// where somebody says so.
+    /// The rows that a query is about, and the query with the names that its columns have there; of a part, those of it.
+    /// Columns of a text file are of texts where somebody says so.
     fn table(
         &self,
-        statement: &Statement,
+        statement: Statement,
         files: &[PathBuf],
         (part, texts): (Option<Part>, &[&str]),
-    ) -> Refusable<Table> {
+    ) -> Refusable<(Statement, Table)> {
         let file = one(files)?.unwrap_or(&self.data);
+        let from = &statement.from.clone();
+        if let Some(with) = self.with.iter().find(|with| !from.sources().any(|source| source.is(&with.table))) {
+            let names = from.sources().map(|source| &source.table[..]).collect::<Vec<_>>().join(", ");
+            let problem = format!("--with {} is none of the query's tables: {names}", with.table);
+            return Err(QueryError::Join { problem }.into());
+        }
+        let given = |source: &Source| self.with.iter().find(|with| source.is(&with.table));
+        let mut own = from.sources().filter(|source| given(source).is_none());
+        let first = own.next().ok_or_else(|| {
+            let problem = "--data is none of its tables: each has a file of its own (--with)".into();
+            QueryError::Join { problem }
+        })?;
+        if let Some(other) = own.find(|other| !other.table.eq_ignore_ascii_case(&first.table)) {
+            let problem = format!("give the file of one of the tables (--with {}=FILE)", other.table);
+            return Err(QueryError::Join { problem }.into());
+        }
+        if from.joins.is_empty() {
+            let table = match part {
+                Some(part) => load_part(file, within(part, self.rows), texts)?,
+                None => load(file, self.rows, texts)?,
+            };
+            return Ok((statement, table));
+        }
+        let start = from.sources().position(|source| source == first).unwrap_or(0);
+        let tables = from.sources().map(|source| match given(source) {
+            Some(with) => load(&with.file, Some(MOST_JOINED), texts),
+            None => load(file, self.rows, texts),
+        });
+        let (tables, shared) = Table::told_apart(tables.collect::<Result<_, _>>()?, from);
+        let statement = statement.told_apart(&shared)?;
         // A join's rows are known when all are matched.
-        let own = part.filter(|_| statement.join.is_none());
-        let table = match own {
-            Some(part) => load_part(file, within(part, self.rows), texts)?,
-            None => load(file, self.rows, texts)?,
-        };
-        let table = match (&statement.join, &self.with) {
-            (None, None) => table,
-            (Some(join), Some(with)) => {
-                let names = [&statement.table, &join.table];
-                if !names.iter().any(|name| name.eq_ignore_ascii_case(&with.table)) {
-                    let problem = format!("--with {} is none of {} and {}", with.table, names[0], names[1]);
-                    return Err(QueryError::Join { problem }.into());
-                }
-                table.joined(&load(&with.file, Some(MOST_JOINED), texts)?, join)?
-            }
-            (Some(join), None) => {
-                let problem = format!("give the file of one of the tables (--with {}=FILE)", join.table);
-                return Err(QueryError::Join { problem }.into());
-            }
-            (None, Some(with)) => {
-                let problem = format!("the query names no second table, so --with {} has no use", with.table);
-                return Err(QueryError::Join { problem }.into());
-            }
-        };
-        Ok(
-            if own.is_none()
-                && let Some(part) = part
-            {
-                table.part(part)
-            } else {
-                table
-            },
-        )
+        let table = Table::all_joined(tables, &statement.from, start)?;
+        Ok((statement, part.map_or(table.clone(), |part| table.part(part))))
     }
 }
 
@@ -186,9 +200,9 @@ fn within(part: Part, rows: Option<usize>) -> Part {
 /// An SQL query on an encrypted table: filter, groups and sums over a CSV or Parquet file
 ///
 /// SELECT (also DISTINCT) with COUNT(*), COUNT(a), COUNT(DISTINCT a), SUM, AVG, MIN, MAX, STDDEV and VARIANCE, each with FILTER
-/// (WHERE ...), and arithmetic, ROUND, COALESCE, NULLIF and ABS of these FROM table [JOIN table ON a = b] [WHERE conditions
-/// joined by AND, OR and NOT] [GROUP BY columns] [HAVING conditions of results] [ORDER BY results] [LIMIT count OFFSET
-/// count]. A condition compares integers, decimals, dates or texts: columns, constants and arithmetic with them (=, <>, <,
+/// (WHERE ...), and arithmetic, ROUND, COALESCE, NULLIF and ABS of these FROM table [[LEFT | RIGHT | FULL] JOIN table ON
+/// a = b] [WHERE conditions joined by AND, OR and NOT] [GROUP BY columns] [HAVING conditions of results] [ORDER BY results]
+/// [LIMIT count OFFSET count]. A condition compares integers, decimals, dates or texts: columns, constants and arithmetic with them (=, <>, <,
 /// <=, >, >=, BETWEEN, IN, LIKE 'pattern'). A sum is of sums, differences and products of columns, of CASE WHEN ... THEN ...
 /// END, and of quotients by numbers. What the server cannot compute (a comparison of two columns, abs, %, year, month, day,
 /// COALESCE) is computed from each row before encryption. A text is encrypted as its number in a list that both sides know.
@@ -376,7 +390,7 @@ impl Workload for QueryArgs {
 
     fn build(&self, memory: Option<u64>) -> Refusable<Built<Self>> {
         let statement = Statement::parse(&self.sql)?; // a mistake in the text is told before a long file is read
-        let table = self.data.table(&statement, &[], (None, &self.texts()))?;
+        let (statement, table) = self.data.table(statement, &[], (None, &self.texts()))?;
         let statement = statement.of_table(&table, &self.nullable)?;
         let table = table.with_derived(&statement)?;
         let question = Question::new(&statement, &table, &self.domains, &self.public)?;
@@ -384,7 +398,7 @@ impl Workload for QueryArgs {
     }
 
     fn batch(&self) -> Refusable<Option<usize>> {
-        Ok(Some(self.data.table(&Statement::parse(&self.sql)?, &[], (None, &self.texts()))?.rows))
+        Ok(Some(self.data.table(Statement::parse(&self.sql)?, &[], (None, &self.texts()))?.1.rows))
     }
 
     /// Sums of parts are added under encryption where the answer is one sum; an answer of several is not asked in parts.
@@ -397,7 +411,7 @@ impl Workload for QueryArgs {
 
     fn data(&self) -> QueryData {
         let file = |file: &PathBuf| absolute(Some(file)).unwrap_or_default();
-        let with = self.data.with.as_ref().map(|with| With { file: file(&with.file), ..with.clone() });
+        let with = self.data.with.iter().map(|with| With { file: file(&with.file), ..with.clone() }).collect();
         QueryData { data: file(&self.data.data), with, ..self.data.clone() }
     }
 
@@ -408,8 +422,8 @@ impl Workload for QueryArgs {
     fn client(data: &QueryData, of: &Described, program: &Query, files: &[PathBuf]) -> Refusable<QueryClient> {
         let texts = of.columns.iter().filter(|field| field.kind == Kind::Text).map(|field| field.name.as_str());
         let texts: Vec<&str> = texts.collect();
-        let statement = of.statement()?;
-        let table = data.table(&statement, files, (data.part, &texts))?.with_derived(&statement)?;
+        let (statement, table) = data.table(of.statement()?, files, (data.part, &texts))?;
+        let table = table.with_derived(&statement)?;
         client_of(program, table, data.part)
     }
 }

@@ -344,7 +344,8 @@ mod tests {
             let error = ask(sql).unwrap_err();
             assert!(error.contains(wanted), "{sql}: {error}");
         }
-        let join = Statement::parse("SELECT COUNT(*) FROM q JOIN o ON s = k WHERE id < 8").unwrap().join.unwrap();
+        let join =
+            Statement::parse("SELECT COUNT(*) FROM q JOIN o ON s = k WHERE id < 8").unwrap().from.joins.remove(0);
         let other = Table { name: None, columns: vec![Column::of_cells("k", &["null"])], rows: 1 };
         assert_eq!(load(&path, None, &[]).unwrap().joined(&other, &join).unwrap().rows, 1);
         fs::remove_dir_all(dir).unwrap();

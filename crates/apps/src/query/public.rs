@@ -211,7 +211,7 @@ impl Question {
         if let Some((group, found)) = rows.iter().find(|(group, _)| !refused(group)) {
             return Err(wrong(group, found.len(), 0));
         }
-        let columns = table.columns.iter().map(|column| column.taken(order.iter().copied())).collect();
+        let columns = table.columns.iter().map(|column| column.taken(order.iter().copied().map(Some))).collect();
         Ok(Table { columns, rows: order.len(), ..table })
     }
 }

@@ -8,12 +8,13 @@ use super::{
     error::QueryError,
     extreme::Extreme,
     field::{Domain, Field, codes, field, plausible, values},
+    from::Join,
     grouping::{Grouping, Laid, aggregates},
     operand::with_derived,
     public::Public,
     resolve::resolved,
     select::Results,
-    sql::{Join, Statement},
+    sql::Statement,
     table::{Column, Kind, Table},
 };
 use std::{cell::RefCell, ops::Range};
@@ -154,8 +155,8 @@ pub struct Question {
     /// Selections of which those with a row are counted: one for each value of a column.
     pub different: Vec<Vec<usize>>,
     pub results: Results,
-    /// The second table, whose rows were matched before encryption.
-    pub join: Option<Join>,
+    /// How rows of several tables were matched before encryption.
+    pub joins: Vec<Join>,
 }
 
 impl Question {
@@ -171,8 +172,9 @@ impl Question {
         domains: &[Domain],
         public: &[String],
     ) -> Result<Self, QueryError> {
-        if let Some(wanted) = table.name.as_ref().filter(|name| !name.eq_ignore_ascii_case(&statement.table)) {
-            return Err(QueryError::OtherTable { got: statement.table.clone(), wanted: wanted.clone() });
+        if let Some(wanted) = table.name.as_ref().filter(|name| !name.eq_ignore_ascii_case(&statement.from.first.table))
+        {
+            return Err(QueryError::OtherTable { got: statement.from.first.table.clone(), wanted: wanted.clone() });
         }
         if !(1..=MOST_ROWS).contains(&table.rows) {
             return Err(QueryError::Rows { rows: table.rows, most: MOST_ROWS });
@@ -247,7 +249,7 @@ impl Question {
         let renumbered = |cond: Cond| cond.renumbered(&number);
         let (condition, flags) = (renumbered(condition), flags.into_iter().map(renumbered).collect());
         let compared = used.iter().map(|&column| compared[column].clone()).collect();
-        let (sql, results, join) = (statement.text.clone(), results.clone(), statement.join.clone());
+        let (sql, results, joins) = (statement.text.clone(), results.clone(), statement.from.joins.clone());
         let mut question = Self {
             sql,
             rows,
@@ -263,7 +265,7 @@ impl Question {
             extremes,
             different,
             results,
-            join,
+            joins,
         };
         question.measures.iter().try_for_each(|measure| question.within_range(measure))?;
         let used = question.fields();

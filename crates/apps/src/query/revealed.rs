@@ -1,6 +1,6 @@
 //! What a query reveals, and to whom.
 
-use super::{encrypted::Query, field::Field, public::PublicGroup, question::Question};
+use super::{encrypted::Query, field::Field, from::Join, public::PublicGroup, question::Question};
 use serde::Serialize;
 
 /// What the server learns of an encrypted column, beside the query and the number of rows.
@@ -70,11 +70,17 @@ impl Revealed {
             columns: question.fields().into_iter().map(told).collect(),
             public: question.public.groups.iter().map(seen).collect(),
             groups: (!question.keys.is_empty()).then_some(groups),
-            join: question.join.as_ref().map(|join| join.keys.join(" = ")),
+            join: (!question.joins.is_empty()).then(|| keys(&question.joins)),
             sums: question.measures.len(),
             ends: question.extremes.len(),
         }
     }
+}
+
+/// The equations of joins.
+fn keys(joins: &[Join]) -> String {
+    let pairs = joins.iter().flat_map(|join| &join.keys).map(|pair| pair.join(" = "));
+    pairs.collect::<Vec<_>>().join(", ")
 }
 
 impl Told {

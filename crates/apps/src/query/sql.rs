@@ -6,16 +6,16 @@
 use super::{
     error::QueryError,
     formula::{Condition, Formula, formula},
+    from::{From, prefixes, tables},
     having,
     nulls::Nulls,
-    operand::{Operand, named},
+    operand::Operand,
     select::{self, Results},
 };
 use sqlparser::{
-    ast::{BinaryOperator, Expr, JoinConstraint, JoinOperator, Query, Select, SetExpr, Statement as Sql, TableFactor},
+    ast::{BinaryOperator, Expr, Query, SetExpr, Statement as Sql},
     dialect::GenericDialect,
     parser::{Parser, ParserError},
-    tokenizer::{Token, Tokenizer},
 };
 
 const MOST_TEXT: usize = 1 << 14;
@@ -40,22 +40,13 @@ fn words(text: &str) -> usize {
     names.count() + operators.count()
 }
 
-/// The second table of a join: rows that have equal keys belong together.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Join {
-    pub table: String,
-    /// One column of each table, in any order.
-    pub keys: [String; 2],
-}
-
 /// A query: results over the rows of a table that satisfy a formula, for each group.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Statement {
     /// The original text in one line.
     pub text: String,
     pub results: Results,
-    pub table: String,
-    pub join: Option<Join>,
+    pub from: From,
     /// What a row must satisfy; without conditions, `All` of none.
     pub filter: Formula,
 }
@@ -97,9 +88,9 @@ impl Statement {
         let [items, after] = select::written(query, select);
         let mut conditions = Vec::new();
         select.selection.iter().for_each(|filter| conjuncts(filter, &mut conditions));
-        let (table, join, from) = tables(select, &mut conditions)?;
+        let (from, read) = tables(select, &mut conditions)?;
         prefixes(&query.to_string(), select)?;
-        understood(query, &format!("SELECT {items} FROM {from}{filtered}{after}"))?;
+        understood(query, &format!("SELECT {items} FROM {read}{filtered}{after}"))?;
         let mut filter = conditions.into_iter().map(formula).collect::<Result<Vec<_>, _>>()?;
         filter.extend(select.having.iter().flat_map(|of| having::of_rows(&results, of)));
         let filter = Formula::All(filter);
@@ -107,7 +98,19 @@ impl Statement {
         if self::parsed(&query.to_string()).ok().as_ref() != Some(&parsed) {
             return Err(QueryError::unsupported("a name or text with quotation marks inside"));
         }
-        Ok(Self { text: query.to_string(), results, table, join, filter }.asking_apart())
+        Ok(Self { text: query.to_string(), results, from, filter }.asking_apart())
+    }
+
+    /// The query with the names that columns have which several of its tables have.
+    ///
+    /// # Errors
+    /// Those of [`Self::parse`].
+    pub(super) fn told_apart(self, shared: &[String]) -> Result<Self, QueryError> {
+        if shared.is_empty() {
+            return Ok(self);
+        }
+        let nulls = self.results.nulls.clone();
+        Self::with_nulls(&self.from.told_apart(&self.text, shared), nulls)
     }
 
     /// All conditions: of WHERE, and of CASE in the results.
@@ -136,138 +139,6 @@ pub(super) fn conjuncts<'a>(expr: &'a Expr, out: &mut Vec<&'a Expr>) {
         }
         other => out.push(other),
     }
-}
-
-/// The two columns of an equation.
-fn keys(expr: &Expr) -> Option<[String; 2]> {
-    match expr {
-        Expr::Nested(inner) => keys(inner),
-        Expr::BinaryOp { left, op: BinaryOperator::Eq, right } => Some([named(left)?, named(right)?]),
-        _ => None,
-    }
-}
-
-/// Whether two columns of an equation are of different tables, as far as they say which.
-fn crosses(expr: &Expr) -> Option<bool> {
-    let table = |expr: &Expr| match expr {
-        Expr::CompoundIdentifier(parts) => parts.iter().rev().nth(1).map(|name| name.value.to_lowercase()),
-        _ => None,
-    };
-    match expr {
-        Expr::Nested(inner) => crosses(inner),
-        Expr::BinaryOp { left, right, .. } => Some(table(left)? != table(right)?),
-        _ => None,
-    }
-}
-
-/// The number of the equation that joins two tables: one of columns that say so, or the only one that may.
-fn equation(conditions: &[&Expr]) -> Result<Option<usize>, QueryError> {
-    let all = conditions.iter().enumerate().filter(|(_, expr)| keys(expr).is_some());
-    let may: Vec<(usize, Option<bool>)> =
-        all.map(|(at, expr)| (at, crosses(expr))).filter(|(_, crosses)| *crosses != Some(false)).collect();
-    match (may.iter().find(|(_, crosses)| *crosses == Some(true)), &may[..]) {
-        (Some((at, _)), _) | (None, [(at, _)]) => Ok(Some(*at)),
-        (None, []) => Ok(None),
-        (None, _) => {
-            let problem = "several equations of columns may be meant: write JOIN ... ON a.key = b.key".into();
-            Err(QueryError::Join { problem })
-        }
-    }
-}
-
-/// Fails for a column of a table that FROM does not name.
-fn prefixes(text: &str, select: &Select) -> Result<(), QueryError> {
-    let relations = select
-        .from
-        .iter()
-        .flat_map(|from| std::iter::once(&from.relation).chain(from.joins.iter().map(|join| &join.relation)));
-    let (mut tables, mut known): (Vec<String>, Vec<String>) = (Vec::new(), Vec::new());
-    for relation in relations {
-        let TableFactor::Table { name, alias, .. } = relation else { continue };
-        let parts: Vec<String> = name.0.iter().map(ToString::to_string).collect();
-        known.extend(parts.last().map(|name| name.trim_matches('"').to_owned()));
-        known.extend(alias.as_ref().map(|alias| alias.name.value.clone()));
-        tables.push(parts.join("."));
-    }
-    let tokens = Tokenizer::new(&GenericDialect {}, text).tokenize().unwrap_or_default();
-    for chain in tokens.split(|token| !matches!(token, Token::Word(_) | Token::Period)) {
-        let words: Vec<&str> = chain
-            .iter()
-            .filter_map(|token| if let Token::Word(word) = token { Some(word.value.as_str()) } else { None })
-            .collect();
-        let [.., table, column] = &words[..] else { continue };
-        let named = |known: &String| known.eq_ignore_ascii_case(table);
-        if !known.iter().any(named) && !tables.contains(&chain.iter().map(ToString::to_string).collect::<String>()) {
-            return Err(QueryError::UnknownTable { name: format!("{table}.{column}"), known: known.join(", ") });
-        }
-    }
-    Ok(())
-}
-
-/// The name of a table, and FROM as it was read: a name, and another for it.
-fn table(factor: &TableFactor) -> Result<(String, String), QueryError> {
-    let other = || QueryError::unsupported(format!("FROM {factor}"));
-    let TableFactor::Table { name, alias, .. } = factor else { return Err(other()) };
-    let read = match alias {
-        None => name.to_string(),
-        Some(alias) => format!("{name} {}{}", if alias.explicit { "AS " } else { "" }, alias.name),
-    };
-    Ok((name.to_string(), read))
-}
-
-/// The table, what is joined to it, and FROM as it was read. `FROM a, b WHERE a.k = b.k` is a join; its equation is
-/// taken out of the conditions, and what else ON asks is put to them.
-fn tables<'a>(
-    select: &'a Select,
-    conditions: &mut Vec<&'a Expr>,
-) -> Result<(String, Option<Join>, String), QueryError> {
-    let many = || QueryError::unsupported("a join of more than two tables, or one that is not ON a.key = b.key");
-    match &select.from[..] {
-        [from] => match &from.joins[..] {
-            [] => table(&from.relation).map(|(name, read)| (name, None, read)),
-            [join] => {
-                let (on, kind) = match &join.join_operator {
-                    JoinOperator::Join(on) => (on, "JOIN"),
-                    JoinOperator::Inner(on) => (on, "INNER JOIN"),
-                    _ => return Err(QueryError::unsupported(format!("{join}, which is no inner join,"))),
-                };
-                let ((name, read), (joined, other)) = (table(&from.relation)?, table(&join.relation)?);
-                let (keys, on) = match on {
-                    JoinConstraint::On(on) => (joining(on, conditions)?, format!("ON {on}")),
-                    JoinConstraint::Using(columns) => {
-                        let [column] = &columns[..] else { return Err(many()) };
-                        let key = column.0.last().map(|part| part.to_string().trim_matches('"').to_owned());
-                        let key = key.ok_or_else(many)?;
-                        ([key.clone(), key], format!("USING({column})"))
-                    }
-                    _ => return Err(many()),
-                };
-                Ok((name, Some(Join { table: joined, keys }), format!("{read} {kind} {other} {on}")))
-            }
-            _ => Err(many()),
-        },
-        [one, other] if one.joins.is_empty() && other.joins.is_empty() => {
-            let at = equation(conditions)?.ok_or_else(many)?;
-            let keys = keys(conditions.remove(at)).ok_or_else(many)?;
-            let ((name, one), (joined, other)) = (table(&one.relation)?, table(&other.relation)?);
-            Ok((name, Some(Join { table: joined, keys }), format!("{one}, {other}")))
-        }
-        _ => Err(many()),
-    }
-}
-
-/// The equation of ON that joins two tables. What else ON asks, joined by AND, is asked of the rows.
-fn joining<'a>(on: &'a Expr, conditions: &mut Vec<&'a Expr>) -> Result<[String; 2], QueryError> {
-    let many = || QueryError::unsupported("a join of more than two tables, or one that is not ON a.key = b.key");
-    if let Some(keys) = keys(on) {
-        return Ok(keys);
-    }
-    let mut all = Vec::new();
-    conjuncts(on, &mut all);
-    let at = equation(&all)?.ok_or_else(many)?;
-    let found = keys(all.remove(at)).ok_or_else(many)?;
-    conditions.extend(all);
-    Ok(found)
 }
 
 /// Rejects a statement that contains more than the accepted parts.

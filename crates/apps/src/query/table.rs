@@ -207,16 +207,16 @@ impl Column {
         all.filter(|(row, _)| !self.is_null(*row)).map(|(_, &cell)| cell)
     }
 
-    /// These rows of the column. Texts keep the numbers that they have in the whole.
-    pub(super) fn taken(&self, rows: impl Iterator<Item = usize> + Clone) -> Self {
-        let nulls = rows.clone().map(|row| self.is_null(row)).collect();
-        let cells = rows.map(|row| self.cells.1[row]).collect();
+    /// These rows of the column, and NULL for none. Texts keep the numbers that they have in the whole.
+    pub(super) fn taken(&self, rows: impl Iterator<Item = Option<usize>> + Clone) -> Self {
+        let nulls = rows.clone().map(|row| row.is_none_or(|row| self.is_null(row))).collect();
+        let cells = rows.map(|row| row.map_or(0, |row| self.cells.1[row])).collect();
         let (name, categories, flaw) = (self.name.clone(), self.categories.clone(), self.flaw.clone());
         Self { name, cells: (self.cells.0, cells), categories, nulls: Vec::new(), flaw }.with_nulls(nulls)
     }
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Table {
     /// Name of the table in a query; `None` for a file, which accepts any name.
     pub name: Option<String>,
@@ -236,7 +236,7 @@ impl Table {
     #[must_use]
     pub fn part(&self, part: Part) -> Self {
         let range = part.first.min(self.rows)..part.first.saturating_add(part.count).min(self.rows);
-        let columns = self.columns.iter().map(|column| column.taken(range.clone())).collect();
+        let columns = self.columns.iter().map(|column| column.taken(range.clone().map(Some))).collect();
         Self { name: self.name.clone(), columns, rows: range.len() }
     }
 
@@ -254,6 +254,12 @@ impl Table {
         let named = || self.columns.iter().filter(|column| column.name.eq_ignore_ascii_case(name));
         if named().count() > 1 {
             return Err(QueryError::Ambiguous { name: name.to_owned(), count: named().count() });
+        }
+        let of_tables =
+            |column: &&Column| column.name.rsplit_once('.').is_some_and(|(_, own)| own.eq_ignore_ascii_case(name));
+        if named().next().is_none() && self.columns.iter().filter(of_tables).count() > 1 {
+            let known = self.columns.iter().filter(of_tables).map(|column| column.name.as_str()).collect::<Vec<_>>();
+            return Err(QueryError::Shared { name: name.to_owned(), known: known.join(" or ") });
         }
         named().next().ok_or_else(|| {
             let known = self.columns.iter().map(|c| c.name.as_str()).collect::<Vec<_>>().join(", ");

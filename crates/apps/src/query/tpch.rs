@@ -188,15 +188,20 @@ mod tests {
             let mut all = file.lines();
             while let Some(sql) = value(&mut all, "sql") {
                 let statement = Statement::parse(sql).unwrap();
-                let table = match statement.join.as_ref().map(|join| [&join.table[..], &statement.table[..]]) {
+                let table = match statement
+                    .from
+                    .joins
+                    .first()
+                    .map(|join| [&join.with.table[..], &statement.from.first.table[..]])
+                {
                     None => lines.clone(),
                     Some(names) => {
                         let other = if names.contains(&"orders") { "orders_1024.csv" } else { "part_1024.csv" };
-                        Table { name: None, ..lines.joined(&read(other), statement.join.as_ref().unwrap()).unwrap() }
+                        Table { name: None, ..lines.joined(&read(other), &statement.from.joins[0]).unwrap() }
                     }
                 };
                 let table = table.with_derived(&statement).unwrap();
-                let domains = if statement.join.is_some() { Vec::new() } else { domains() };
+                let domains = if !statement.from.joins.is_empty() { Vec::new() } else { domains() };
                 let question = Question::new(&statement, &table, &domains, &[]).unwrap();
                 let answer = question.answer(&question.exact(&table).unwrap());
                 let shown = |value: &Value<Exact>| question.shown(value, ToString::to_string);

@@ -180,6 +180,31 @@ fn null_is_no_value_and_no_error() {
     assert_eq!(opened["compared"]["answer"]["exact"], "10.50", "{opened:#}");
 }
 
+/// Three tables, two of which share a column and one of which some rows have no match in; by files of two sides, and for other
+/// rows.
+#[test]
+fn tables_are_joined_by_their_owner() {
+    let folder = folder("joins");
+    folder.write("shops.csv", "hue,city,price\nred,Ulm,9\nblue,Bonn,8\n");
+    folder.write("towns.csv", "city,people\nUlm,126\nKiel,247\n");
+    let sql = "SELECT COUNT(people), SUM(s.price), SUM(shops.price) FROM sales AS s JOIN shops ON color = hue \
+               LEFT JOIN towns USING (city) WHERE s.price > 8";
+    let with = ["--with", "shops=shops.csv", "--with", "towns=towns.csv"];
+    let query = [&["query", "--sql", sql, "--data", "sales.csv", SMALL[0], SMALL[1]], &with[..]].concat();
+    let run = valid(&folder, "run", &[&["run"], &query[..], &["--json"]].concat());
+    let row = run["table"]["rows"][0].as_array().unwrap();
+    let cells: Vec<&str> = row.iter().map(|cell| cell["exact"].as_str().unwrap()).collect();
+    assert_eq!((cells, &run["wrong"]), (vec!["2", "190.49", "26"], &0.into()), "{run:#}");
+    assert_eq!(run["revealed"]["join"], "color = hue, city = city");
+    evaluated(&folder, &query);
+    let decrypt = ["decrypt", "--client", "mine", "--in", "out", "--out", "sums.csv", "--compare", "--json"];
+    let opened: serde_json::Value = serde_json::from_slice(&folder.run(&decrypt).stdout).unwrap();
+    assert_eq!(opened["compared"]["wrong"], 0, "{opened:#}");
+    let missing = folder.run(&[&["plan"], &query[..9]].concat());
+    let told = String::from_utf8(missing.stderr).unwrap();
+    assert!(missing.status.code() == Some(2) && told.contains("--with towns=FILE"), "{told}");
+}
+
 /// Without a condition nothing is compared: sums and ends of all rows, in one run and by files; what both sides know is answered too.
 #[test]
 fn every_row_is_taken_without_a_condition() {

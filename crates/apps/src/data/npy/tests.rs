@@ -39,7 +39,7 @@ fn reals(numbers: &Numbers) -> Vec<f64> {
 fn what_is_missing_is_taken_where_it_may_be() {
     let bytes: Vec<u8> = [1.5f64, f64::NAN].iter().flat_map(|x| x.to_le_bytes()).collect();
     let array = file(1, "<f8", "False", "(2,)", &bytes);
-    let with = |bytes: &[u8]| in_file("gaps", bytes, |path| crate::data::load_array_with_gaps(path));
+    let with = |bytes: &[u8]| in_file("gaps", bytes, crate::data::load_array_with_gaps);
     let found = reals(&with(&array).unwrap());
     assert!(found[0].total_cmp(&1.5).is_eq() && found[1].is_nan());
     assert!(read(&array).unwrap_err().contains("number 2 is NaN"));

@@ -215,12 +215,15 @@ fn what_is_not_compared_is_asked_by_one_bit() {
 fn null_where_there_should_be_none_is_told() {
     // Keys were made for a table without it.
     let statement = Statement::parse("SELECT SUM(p), COUNT(d) FROM t WHERE a < 9").unwrap();
-    let full =
-        Table { columns: table().columns.iter().map(|c| c.taken([8].into_iter())).collect(), name: None, rows: 1 };
+    let full = Table {
+        columns: table().columns.iter().map(|c| c.taken([Some(8)].into_iter())).collect(),
+        name: None,
+        rows: 1,
+    };
     let domains = ["a=0..9", "p=0..9"].map(|domain| domain.parse().unwrap());
     let question = Question::new(&statement, &full, &domains, &[]).unwrap();
     for (row, name) in [(5, "p"), (4, "d"), (1, "a")] {
-        let other = table().columns.iter().map(|c| c.taken([row].into_iter())).collect();
+        let other = table().columns.iter().map(|c| c.taken([Some(row)].into_iter())).collect();
         let other = Table { columns: other, name: None, rows: 1 };
         let error = question.fits(&other).unwrap_err().to_string();
         let wanted = [format!("column {name}, row 1: NULL"), format!("--nullable {name}")];
@@ -253,7 +256,7 @@ fn rows_that_fill_a_part_may_be_null() {
 fn rows_without_a_key_are_not_joined() {
     let statement = Statement::parse("SELECT COUNT(*) FROM t JOIN u ON a = k").unwrap();
     let other = Table { columns: vec![Column::of_cells("k", &["1", "", "2", "2"])], name: None, rows: 4 };
-    let joined = table().joined(&other, statement.join.as_ref().unwrap()).unwrap();
+    let joined = table().joined(&other, &statement.from.joins[0]).unwrap();
     let b = joined.column("b").unwrap();
     assert_eq!(b.cells.1, [0, 1, 2, 0, 0, 1, 1, 2, 2]);
     assert_eq!(b.nulls, [true, false, false, true, true, false, false, false, false]);

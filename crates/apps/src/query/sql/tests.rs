@@ -3,6 +3,7 @@
 use super::super::{
     constant::Constant,
     formula::{Comparison, Pattern, Test},
+    from::{Join, Kept, Source},
     products::Factor,
     select::{Aggregate, Arithmetic, Item, Made, Order, Output},
     table::{Decimal, read_date},
@@ -47,7 +48,7 @@ fn the_text_of_the_specification_is_read() {
     let sum = Made::Sum(vec![factor("l_extendedprice"), factor("l_discount")]);
     assert_eq!(statement.results.aggregates, [Aggregate { of: sum, when: None }]);
     assert!(statement.results.single() && statement.results.items[0].name == "revenue");
-    assert_eq!(statement.table, "lineitem");
+    assert_eq!(statement.from.first.table, "lineitem");
 }
 
 #[test]
@@ -90,9 +91,9 @@ fn what_is_beyond_the_front_is_named() {
     let refused = [
         ("SELEC 1", "is not SQL"),
         ("SELECT a FROM t", "the result a"),
-        ("SELECT SUM(a) FROM t LEFT JOIN u ON a = b", "which is no inner join"),
-        ("SELECT SUM(a) FROM t JOIN u ON a < b", "a join of more than two tables"),
-        ("SELECT SUM(a) FROM t JOIN u ON a = b JOIN v ON c = d", "a join of more than two tables"),
+        ("SELECT SUM(a) FROM t CROSS JOIN u", "CROSS JOIN u, which is no inner, left, right or full join"),
+        ("SELECT SUM(a) FROM t JOIN u ON a < b", "a join that is not ON a.key = b.key"),
+        ("SELECT SUM(a) FROM t, x JOIN u ON a = b", "FROM with both a comma and a JOIN"),
         ("SELECT SUM(a) FROM (SELECT a FROM u) WHERE a = 1", "FROM (SELECT"),
         ("DELETE FROM t WHERE a = 1", "another statement than SELECT"),
         ("SELECT COUNT(*) FROM t WHERE a = 1; SELECT COUNT(*) FROM t WHERE a = 1", "a text of 2 statements"),
@@ -105,7 +106,7 @@ fn what_is_beyond_the_front_is_named() {
         ("SELECT COUNT(*) / NULLIF(SUM(a), 0) FROM t", "whether a sum is a number to the last digit"),
         ("SELECT SUM(a) FROM t TABLESAMPLE (10 PERCENT) JOIN u ON k = i", "what stands at"),
         ("SELECT SUM(a) FROM t WITH (NOLOCK) WHERE a = 1", "what stands at"),
-        ("SELECT SUM(a) FROM t JOIN u USING (k, l)", "a join of more than two tables"),
+        ("SELECT SUM(a) FROM t NATURAL JOIN u", "a join that is not ON a.key = b.key"),
         ("SELECT DISTINCT COUNT(*), a FROM t GROUP BY a, b", "SELECT DISTINCT with GROUP BY b, which is no result"),
         ("SELECT DISTINCT COUNT(*), a FROM t", "neither grouped by nor in an aggregate"),
         ("SELECT CAST(SUM(a) AS INTEGER) FROM t", "the result CAST(SUM(a) AS INTEGER)"),
@@ -131,7 +132,7 @@ fn what_is_beyond_the_front_is_named() {
             "SELECT SUM(a / b) FROM t WHERE a = 1",
             "the factor a / b (rows are multiplied and added; sums may be divided",
         ),
-        ("SELECT COUNT(*) FROM t, u WHERE a = 1", "a join of more than two tables"),
+        ("SELECT COUNT(*) FROM t, u WHERE a = 1", "a join that is not ON a.key = b.key"),
         ("SELECT COUNT(*) FROM t WHERE a LIKE b", "the pattern of a LIKE b"),
         ("SELECT COUNT(*) FROM t WHERE a LIKE 'x!%' ESCAPE '!'", "the condition a LIKE"),
         ("SELECT COUNT(*) FROM t WHERE a LIKE 'x\\%'", "without \\"),
@@ -242,13 +243,17 @@ fn results_are_arithmetic_with_aggregates() {
 fn tables_are_joined_and_columns_compared() {
     let joined = |text: &str| {
         let statement = Statement::parse(text).unwrap();
-        (statement.table.clone(), statement.join.clone(), tests(&statement.filter).len())
+        (statement.from.clone(), tests(&statement.filter).len())
     };
-    let join = |keys: [&str; 2]| Some(Join { table: "u".into(), keys: keys.map(str::to_owned) });
+    let source = |name: &str| Source { table: name.into(), name: name.into() };
+    let join = |keys: [&str; 2]| {
+        let join = Join { with: source("u"), kept: Kept::None, keys: vec![keys.map(str::to_owned)], merged: false };
+        From { first: source("t"), joins: vec![join] }
+    };
     let on = joined("SELECT COUNT(*) FROM t JOIN u ON t.k = u.i WHERE a = 1");
-    assert_eq!(on, ("t".into(), join(["k", "i"]), 1));
+    assert_eq!(on, (join(["k", "i"]), 1));
     let comma = joined("SELECT COUNT(*) FROM t, u WHERE a = 1 AND (u.i = t.k AND b = 2)");
-    assert_eq!(comma, ("t".into(), join(["i", "k"]), 2));
+    assert_eq!(comma, (join(["i", "k"]), 2));
     let statement = Statement::parse("SELECT COUNT(*) FROM t WHERE a < b AND c <> d AND NOT a >= b").unwrap();
     let names: Vec<&str> = statement.conditions().iter().map(|condition| &condition.operand.name[..]).collect();
     assert_eq!(names, ["a - b", "c - d", "a - b"]);
@@ -272,14 +277,14 @@ fn tables_are_those_that_from_names() {
     }
     let keys = |filter: &str| {
         Statement::parse(&format!("SELECT COUNT(*) FROM l, o WHERE {filter}"))
-            .map(|statement| statement.join.map(|join| join.keys.join(" = ")).unwrap_or_default())
+            .map(|statement| statement.from.joins.first().map(|join| join.keys[0].join(" = ")).unwrap_or_default())
             .map_err(|e| e.to_string())
     };
     assert_eq!(keys("l.a = l.b AND l.k = o.j").as_deref(), Ok("k = j"));
     assert_eq!(keys("l.a = l.b AND k = j").as_deref(), Ok("k = j"));
     assert_eq!(keys("a > 3 AND k = j").as_deref(), Ok("k = j"));
     assert!(keys("a = b AND k = j").unwrap_err().contains("write JOIN ... ON a.key = b.key"));
-    assert!(keys("l.a = l.b").unwrap_err().contains("a join of more than two tables, or one that is not ON"));
+    assert!(keys("l.a = l.b").unwrap_err().contains("a join that is not ON a.key = b.key"));
 }
 
 /// What is added to a column goes to the constant: the column is encrypted once.
