@@ -130,6 +130,15 @@ impl Cond {
         found
     }
 
+    /// The sets that are asked of a column, each once.
+    pub(super) fn sets<'a>(&'a self, asked: usize, out: &mut Vec<&'a Set>) {
+        match self {
+            Self::In { column, set } if *column == asked && !out.contains(&set) => out.push(set),
+            Self::In { .. } => {}
+            Self::All(of) | Self::Any(of) => of.iter().for_each(|cond| cond.sets(asked, out)),
+        }
+    }
+
     /// The same with other numbers of columns.
     #[must_use]
     pub fn renumbered(self, number: &impl Fn(usize) -> usize) -> Self {

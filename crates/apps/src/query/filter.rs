@@ -4,11 +4,18 @@
 //! that of the low end, that of the high end, or that of both; or the outcome is already decided. The state takes two bits,
 //! and the rest of the message space holds a digit. The first digit needs no state and fills the space. The automaton ends
 //! early if its state is decided. A set of several ranges is one automaton if four states suffice, and else the OR of
-//! several. Bits are joined by sums: a table tells whether all are set, or any. Several conditions (of groups, of CASE)
+//! several; [`numbering`](super::numbering) makes fewer of scattered ones. Bits are joined by sums: a table tells whether all are set, or any. Several conditions (of groups, of CASE)
 //! share the steps that they have in common. Tables, rotations and failure probability follow from the query and the
 //! column widths.
 
-use super::{condition::Cond, error::QueryError, field::Field, question::Question, set::Set};
+use super::{
+    condition::Cond,
+    error::QueryError,
+    field::Field,
+    numbering::{Numbering, Places},
+    question::Question,
+    set::Set,
+};
 use crate::program::{Journal, Observer, State, Tfhe};
 use limbwise::tfhe::{Ciphertext, Evaluator, Table, TfheParams};
 use limbwise_device::{Device, OpenRegion};
@@ -29,6 +36,16 @@ pub struct ColumnDigits {
     pub bits: u32,
     /// Bits of each digit, most significant first: those that any test of the column looks at.
     pub digits: Vec<u32>,
+    /// The numbers of its values, where they are others than their distances from the offset.
+    places: Option<Places>,
+}
+
+impl ColumnDigits {
+    /// The number that a value is encrypted as.
+    fn number(&self, value: i64) -> u64 {
+        let place = self.places.as_ref().and_then(|places| places.of(value, self.offset));
+        place.map_or_else(|| value.abs_diff(self.offset), i64::unsigned_abs)
+    }
 }
 
 /// A step of the filter. Its result is a bit or a state, which later steps name by the step's number.
@@ -264,7 +281,26 @@ impl Filter {
             return Err(QueryError::Bits { bits });
         }
         let most = (1..params.table_len()).take_while(|&n| (n as f64).sqrt() <= literal.norm).count();
-        Self::laid_out(&question.flags, &question.compared, (bits, most), question.rows)
+        let (fields, space, rows) = (&question.compared, (bits, most), question.rows);
+        let ordered = Self::laid_out(&question.flags, fields, space, rows);
+        if question.numbering == Numbering::Ordered {
+            return ordered;
+        }
+        // A column's numbers are changed where that makes fewer steps, one column after another.
+        let (mut best, mut flags) = (ordered, question.flags.clone());
+        let mut numbers: Vec<Option<Places>> = vec![None; fields.len()];
+        for (column, field) in fields.iter().enumerate() {
+            let Some(places) = Places::by_sets(&flags, column, field) else { continue };
+            let anew: Vec<Cond> = flags.iter().map(|cond| places.of_cond(cond, column, field.low)).collect();
+            let Ok(filter) = Self::laid_out(&anew, fields, space, rows) else { continue };
+            if best.as_ref().is_ok_and(|best| best.steps() <= filter.steps()) {
+                continue;
+            }
+            (best, flags, numbers[column]) = (Ok(filter), anew, Some(places));
+        }
+        let mut filter = best?;
+        filter.columns.iter_mut().zip(numbers).for_each(|(column, places)| column.places = places);
+        Ok(filter)
     }
 
     fn laid_out(
@@ -287,7 +323,13 @@ impl Filter {
             };
             let used = steps.iter().chain(&flags).filter_map(looked_at).max().unwrap_or(0);
             let digits = digits(field.coded_bits(), space_bits)[..used].to_vec();
-            ColumnDigits { column: field.name.clone(), offset: field.low, bits: field.coded_bits(), digits }
+            ColumnDigits {
+                column: field.name.clone(),
+                offset: field.low,
+                bits: field.coded_bits(),
+                digits,
+                places: None,
+            }
         };
         Ok(Self { columns: fields.iter().enumerate().map(column).collect(), steps, flags, rows })
     }
@@ -326,7 +368,7 @@ impl Filter {
             let mut shift = column.bits;
             let digit = |&width: &u32| {
                 shift -= width;
-                let digit = |v: &i64| (v.abs_diff(column.offset) >> shift) & ((1 << width) - 1);
+                let digit = |v: &i64| (column.number(*v) >> shift) & ((1 << width) - 1);
                 values.iter().map(digit).collect::<Vec<u64>>()
             };
             column.digits.iter().map(digit).collect::<Vec<_>>()

@@ -6,7 +6,7 @@
 //!
 //! Read in this order: [`sql`], [`from`](mod@from), [`mod@constant`], [`operand`], [`mod@formula`], [`products`], [`select`], `functions`, [`nulls`] and [`having`] (text to
 //! statement), [`table`], [`cells`], [`mod@load`], [`mod@parquet`] and `joins`, [`field`](mod@field) and [`question`] (resolved names),
-//! [`public`] (groups that the server sees), [`set`] and [`condition`] (what a row must satisfy), [`filter`], [`extreme`]
+//! [`public`] (groups that the server sees), [`set`] and [`condition`] (what a row must satisfy), [`numbering`], [`filter`], [`extreme`]
 //! and [`searches`] (MIN and MAX), [`encrypted`], [`precision`], [`answer`], [`client`], [`revealed`], [`options`],
 //! [`tpch`], [`error`].
 
@@ -28,6 +28,7 @@ pub mod having;
 mod joins;
 pub mod load;
 pub mod nulls;
+pub mod numbering;
 pub mod operand;
 pub mod options;
 pub mod parquet;

@@ -5,6 +5,7 @@ use super::{
     field::{Field, Values},
     from::Source,
     load, load_part,
+    numbering::Numbering,
     question::MOST_ROWS,
     table::Kind,
     tpch,
@@ -267,6 +268,9 @@ pub struct Described {
     /// Columns that may have NULL.
     #[serde(default, skip_serializing_if = "Nulls::is_none")]
     pub nulls: Nulls,
+    /// How values of compared columns are numbered.
+    #[serde(default, skip_serializing_if = "Numbering::is_ordered")]
+    pub numbering: Numbering,
 }
 
 impl Described {
@@ -277,6 +281,7 @@ impl Described {
 
 fn program(name: &'static str, of: &Described, (params, _): Named<'_, Bridged>) -> Refusable<Query> {
     let question = Question::described(&of.statement()?, of.rows, &of.columns, of.public.clone())?;
+    let question = Question { numbering: of.numbering, ..question };
     Ok(Query::new(name, question, params)?)
 }
 
@@ -303,7 +308,8 @@ impl Common {
         // Domains are those of the whole table: a part must not tell its own.
         let question = Question { rows: part.map_or(question.rows, |part| part.count), ..question };
         let (sql, public, nulls) = (question.sql.clone(), question.public.clone(), question.results.nulls.clone());
-        let described = Described { sql, rows: question.rows, columns: question.fields(), public, nulls };
+        let numbering = question.numbering;
+        let described = Described { sql, rows: question.rows, columns: question.fields(), public, nulls, numbering };
         let preset = self.preset.as_deref().unwrap_or(PRESET);
         let program = Query::new(name, question, &named_pair(preset)?)?;
         Ok(Built {

@@ -10,6 +10,7 @@ use super::{
     field::{Domain, Field, codes, field, plausible, values},
     from::Join,
     grouping::{Grouping, Laid, aggregates},
+    numbering::Numbering,
     operand::with_derived,
     public::Public,
     resolve::resolved,
@@ -137,6 +138,8 @@ pub struct Question {
     /// The columns that are not encrypted because the domains decide what the query asks of them, which both sides have to
     /// find.
     pub decided: Vec<Field>,
+    /// How values of compared columns are numbered.
+    pub numbering: Numbering,
     /// What a row must satisfy, over the numbers of [`Self::compared`].
     pub condition: Cond,
     /// The same with a group's values, and with what CASE asks: some rows could satisfy it, and some could not.
@@ -255,6 +258,7 @@ impl Question {
             rows,
             compared,
             decided: Vec::new(),
+            numbering: Numbering::BySets,
             condition,
             flags,
             selections,

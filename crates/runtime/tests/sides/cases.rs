@@ -148,7 +148,14 @@ fn asked(sql: &str, public: &[String]) -> Case<Query, QueryClient> {
     let domains: Vec<Domain> = ["price=0..127", "stock=0..15"].map(|domain| domain.parse().unwrap()).into();
     let question = Question::new(&statement, &table, &domains, public).unwrap();
     let (sql, public, nulls) = (question.sql.clone(), question.public.clone(), question.results.nulls.clone());
-    let described = query::options::Described { sql, rows: question.rows, columns: question.fields(), public, nulls };
+    let described = query::options::Described {
+        sql,
+        rows: question.rows,
+        columns: question.fields(),
+        public,
+        nulls,
+        numbering: question.numbering,
+    };
     let workload = Described::Query(described);
     let description = Description::new::<Bridged>("small", &params, KeyForm::Stored, workload);
     let program = Query::new("query", question, &params).unwrap();

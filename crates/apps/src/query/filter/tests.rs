@@ -135,3 +135,40 @@ fn flags_share_steps() {
     assert!(found.iter().flatten().any(|&bit| bit));
     assert_eq!(filter.kept(filter.steps.len()).len(), 1 + 4 + 8, "the days' bit, and one a value");
 }
+
+/// Values are numbered so that scattered sets of them are ranges, and are decided as they were.
+#[test]
+fn scattered_sets_take_few_steps_by_other_numbers() {
+    use super::super::{numbering::Numbering, sql::Statement, table::Column, table::Table};
+    let params = TfheParams::new(&limbwise::tfhe::preset("2-2-p64").unwrap()).unwrap();
+    let kinds = ["STEEL", "TIN", "BRASS", "NICKEL", "COPPER"];
+    let parts: Vec<String> = (0..30).flat_map(|i| kinds.map(|kind| format!("P{i:02} {kind}"))).collect();
+    let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
+    let years: Vec<String> = (0..150).map(|i| (1900 + i).to_string()).collect();
+    let years: Vec<&str> = years.iter().map(String::as_str).collect();
+    let columns = vec![Column::texts("part", &parts), Column::of_cells("year", &years)];
+    let table = Table { name: None, columns, rows: 150 };
+    for (filter, ordered, numbered) in [
+        ("part LIKE '%STEEL'", 46, 3),
+        ("part LIKE '%STEEL' AND year IN (1900, 1907, 1922, 1933, 1948, 2001, 2020)", 60, 7),
+        ("part LIKE '%TIN' OR part LIKE '%1%' AND NOT year IN (1950, 1960, 1971) OR year < 1930", 65, 16),
+        ("part >= 'P07' AND year < 1950", 45, 11),
+    ] {
+        let sql = format!("SELECT COUNT(*), COUNT(*) FILTER (WHERE part LIKE '%TIN') FROM t WHERE {filter}");
+        let question = Question::new(&Statement::parse(&sql).unwrap(), &table, &[], &[]).unwrap();
+        let filter = |numbering| Filter::new(&Question { numbering, ..question.clone() }, &params).unwrap();
+        let (before, after) = (filter(Numbering::Ordered), filter(Numbering::BySets));
+        assert_eq!((before.steps(), after.steps()), (ordered, numbered), "{sql}");
+        let codes = |field: &Field| super::super::field::codes(field, &table).unwrap();
+        let columns: Vec<Vec<i64>> = question.compared.iter().map(codes).collect();
+        let columns: Vec<&[i64]> = columns.iter().map(Vec::as_slice).collect();
+        let wanted = question
+            .flags
+            .iter()
+            .map(|flag| (0..150).map(|row| flag.passes(&|column| columns[column][row])).collect::<Vec<bool>>());
+        let wanted: Vec<Vec<bool>> = wanted.collect();
+        for filter in [before, after] {
+            assert_eq!(filter.clear(&filter.inputs(&columns)), wanted, "{sql}");
+        }
+    }
+}
