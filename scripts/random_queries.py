@@ -89,8 +89,22 @@ class Asked:
 
     def part(self) -> str:
         return self.r.choice(
-            ["year(t)", "month(u)", "day(t)", "(u - t)", "k % 3", "i % 4", "abs(i - k)", "extract(year FROM u)"]
+            ["year(t)", "month(u)", "day(t)", "(u - t)", "k % 3", "i % 4", "abs(i - k)", "extract(year FROM u)", "quarter(t)"]
+            + ["week(u)", "isodow(t)", "dayofweek(u)", "dayofyear(t)", "length(s)", "floor(p)", "ceil(r * 10)", "round(p, 1)"]
+            + [f"CASE WHEN {self.simple()} THEN k ELSE i END"]
         )
+
+    def simple(self) -> str:
+        r = self.r
+        column = r.choice("ikp")
+        return r.choice([f"{column} {r.choice(COMPARED)} {r.randint(0, 20)}", f"{column} IS NULL", "t < u", "s LIKE '%e%'", "s = 'red'"])
+
+    def word(self) -> str:
+        """A text that a row's texts and numbers make."""
+        r = self.r
+        made = ["upper(s)", "lower(w)", f"substring(s, {r.randint(1, 3)}, {r.randint(1, 3)})", "left(s, 1)", "right(w, 1)", "trim(w)"]
+        bucket = f"CASE WHEN {self.simple()} THEN 'low' WHEN {self.simple()} THEN 'mid' {r.choice(['', chr(69) + 'LSE s', chr(69) + 'LSE ' + repr('high')])} END"
+        return r.choice([*made, bucket, bucket, "coalesce(nullif(s, 'red'), w)"])
 
     def date(self) -> str:
         day = datetime.date(2024, 1, 1) + datetime.timedelta(self.r.randint(0, 900))
@@ -115,6 +129,11 @@ class Asked:
             return f"{r.choice('tu')} {r.choice(COMPARED)} {self.date()}"
         if kind == 7:
             return r.choice(["t < u", "u >= t", f"u > t + {r.randint(0, 30)}", "year(t) = year(u)", f"{self.part()} = {r.randint(0, 3)}"])
+        if kind == 8 and r.random() < 0.5:
+            word = self.word()
+            return r.choice([f"{word} {r.choice(COMPARED)} 'm'", f"{word} IN ('low', 'RED', 're')", f"{word} LIKE '%e%'", f"{word} IS NULL"])
+        if kind == 8 and r.random() < 0.3:
+            return f"date_trunc('{r.choice(['year', 'quarter', 'month', 'week'])}', {r.choice('tu')}) {r.choice(COMPARED)} {self.date()}"
         if kind == 8:
             return f"year({r.choice('tu')}) {r.choice(COMPARED)} {r.randint(2023, 2027)}"
         if kind == 9:
@@ -171,7 +190,7 @@ class Asked:
         elif kind == 6:
             found = f"avg({self.summed()})"
         elif kind < 9:
-            asked = [self.column(), self.column(), "t", "s", "w", self.part(), f"{self.column()} - {self.column()}"]
+            asked = [self.column(), self.column(), "t", "s", "w", self.part(), f"{self.column()} - {self.column()}", self.word()]
             found = f"{self.r.choice(['min', 'max'])}({self.r.choice(asked)})"
         elif kind == 9:
             found = f"count(DISTINCT {self.r.choice('ikstw')})"
@@ -183,7 +202,7 @@ class Asked:
 
     def result(self) -> str:
         kind, found = self.r.random(), self.aggregate()
-        if kind < 0.75 or re.match(r"(min|max)\([tsw]\)", found):
+        if kind < 0.75 or re.match(r"(min|max)\(([tsw]\)|upper|lower|sub|left|right|trim|CASE|coalesce\(nullif)", found):
             return found
         return self.r.choice(
             [
@@ -206,7 +225,8 @@ class Asked:
     def query(self) -> str:
         r = self.r
         joined = ["name"] if self.joined else []
-        keys = r.sample(["k", "s", "w", "year(t)", "i % 3", "month(u)", *joined], r.choice([0, 0, 1, 1, 2]))
+        made = [self.word(), "quarter(u)", "isodow(t)", "date_trunc('year', t)", "floor(r * 10)"]
+        keys = r.sample(["k", "s", "w", "year(t)", "i % 3", "month(u)", *joined, *made], r.choice([0, 0, 1, 1, 2]))
         results = [self.result() for _ in range(r.randint(1, 3))]
         if keys and r.random() < 0.3:
             self.public = [key for key in keys if key in ("k", "s", "w", "name")][:1]
@@ -284,6 +304,8 @@ def same(wanted: object, cell: object, reach: float) -> str | None:
     if wanted is None or (isinstance(wanted, float) and not math.isfinite(wanted)):
         missing = cell is None or (isinstance(cell, dict) and cell["decrypted"] is None)
         return None if missing else f"{cell} where NULL is right"
+    if isinstance(wanted, datetime.datetime):
+        wanted = wanted.date()  # what a date is cut to
     if isinstance(wanted, (str, datetime.date)):
         return None if cell == str(wanted) else f"{cell!r} where {str(wanted)!r} is right"
     if not isinstance(cell, dict):

@@ -5,7 +5,7 @@ use super::{
     error::QueryError,
     formula::{Formula, formula},
     having::exact,
-    operand::Operand,
+    operand::{Operand, Scalar},
     products::{Product, row, single},
     question::position,
     select::{Aggregate, Arithmetic, Call, Made, Output, Results},
@@ -86,7 +86,9 @@ impl Results {
         if number(of).is_some() {
             return Ok(self.rows(when));
         }
-        let (operands, defined): (Vec<Operand>, Vec<Formula>) = match Operand::read(of) {
+        // The rows of a CASE are found by the server.
+        let alone = Operand::read(of).filter(|operand| !matches!(operand.value, Some(Scalar::Case(_))));
+        let (operands, defined): (Vec<Operand>, Vec<Formula>) = match alone {
             Some(operand) => {
                 let known = self.nulls.known(&operand).into_iter().collect();
                 (vec![operand], known)

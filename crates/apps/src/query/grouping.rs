@@ -9,11 +9,12 @@ use super::{
     public::Public,
     question::{Asked, Group, GroupRows, Measure, Selection, Term, grouped, position},
     resolve::resolved,
-    select::{Made, Results},
+    select::Made,
     set::Set,
+    sql::Statement,
     table::Kind,
 };
-use std::ops::{Range, RangeInclusive};
+use std::ops::Range;
 
 /// Most factors of a product. Each takes a level.
 const MOST_FACTORS: usize = 4;
@@ -98,7 +99,7 @@ impl Grouping<'_> {
                     let of = [rows.clone(), test].into_iter().chain(when.clone().map(seen)).collect();
                     Cond::all(of, compared)
                 };
-                let selections = values.clone().filter_map(|value| laid.selection((of(value), within.clone())));
+                let selections = values.iter().filter_map(|&value| laid.selection((of(value), within.clone())));
                 let selections = selections.collect();
                 Some(Asked::Different(position(&mut laid.different, selections)))
             }
@@ -121,16 +122,16 @@ pub(super) enum Wanted {
     /// An end of a field's values among the rows that satisfy a condition beside WHERE.
     Extreme(Option<Cond>, End, Field),
     /// The number of different values of a compared column, of these that there may be, among such rows.
-    Different(Option<Cond>, usize, RangeInclusive<i64>),
+    Different(Option<Cond>, usize, Vec<i64>),
 }
 
 /// What each aggregate asks.
 pub(super) fn aggregates(
-    results: &Results,
+    statement: &Statement,
     field: &impl Fn(&str) -> Result<Field, QueryError>,
     compared: &mut Vec<Field>,
 ) -> Result<Vec<Wanted>, QueryError> {
-    let mut found = Vec::new();
+    let (results, mut found) = (&statement.results, Vec::new());
     for (number, aggregate) in results.aggregates.iter().enumerate() {
         let when = aggregate.when.as_ref().map(|when| resolved(when, true, field, compared)).transpose()?;
         let extreme = |end, column: &str| {
@@ -153,8 +154,8 @@ pub(super) fn aggregates(
             Made::Most(of) => extreme(End::Largest, &of.name)?,
             Made::Different(of) => {
                 let field = field(&of.name)?;
-                grouped(&[Field { null: false, ..field.clone() }])?; // not more values than groups
-                let values = field.low..=field.high;
+                let known = Field { null: false, ..field.clone() };
+                let values = grouped(&[known], &|field| statement.values(field))?.concat(); // not more values than groups
                 Wanted::Different(when, position(compared, field), values)
             }
         });

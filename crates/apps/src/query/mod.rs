@@ -4,7 +4,7 @@
 //! the encrypted program over both schemes.
 //! Stays out: keys, devices, conversion of bits to slots (`limbwise::bridge`).
 //!
-//! Read in this order: [`sql`], [`from`](mod@from), [`mod@constant`], [`operand`], [`mod@formula`], [`products`], [`select`], `functions`, [`nulls`] and [`having`] (text to
+//! Read in this order: [`sql`], [`from`](mod@from), [`mod@constant`], [`operand`], `computed`, [`mod@formula`], [`products`], [`select`], `functions`, [`nulls`] and [`having`] (text to
 //! statement), [`table`], [`cells`], [`mod@load`], [`mod@parquet`] and `joins`, [`field`](mod@field) and [`question`] (resolved names),
 //! [`public`] (groups that the server sees), [`set`] and [`condition`] (what a row must satisfy), [`numbering`], [`filter`], [`extreme`]
 //! and [`searches`] (MIN and MAX), [`encrypted`], [`precision`], [`answer`], [`client`], [`revealed`], [`options`],
@@ -13,6 +13,7 @@
 pub mod answer;
 pub mod cells;
 pub mod client;
+mod computed;
 pub mod condition;
 pub mod constant;
 pub mod encrypted;

@@ -43,9 +43,15 @@ impl Nulls {
             Scalar::Plus(of) | Scalar::Minus(of) | Scalar::Times(of) | Scalar::Against(of) => {
                 of.iter().any(|one| self.scalar(one))
             }
-            Scalar::Later(of, ..) | Scalar::Absolute(of) | Scalar::Part(_, of) | Scalar::Remainder(of, _) => {
-                self.scalar(of)
-            }
+            Scalar::Later(of, ..)
+            | Scalar::Absolute(of)
+            | Scalar::Part(_, of)
+            | Scalar::Remainder(of, _)
+            | Scalar::Begin(_, of)
+            | Scalar::OfText(_, of)
+            | Scalar::Length(of)
+            | Scalar::Rounded(_, _, of) => self.scalar(of),
+            Scalar::Case(case) => case.results().any(|of| of.is_none_or(|of| self.scalar(of))),
             Scalar::First(of) => of.iter().all(|one| self.scalar(one)),
             Scalar::UnlessEqual(_) => true,
         }

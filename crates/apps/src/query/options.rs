@@ -200,15 +200,15 @@ fn within(part: Part, rows: Option<usize>) -> Part {
 
 /// An SQL query on an encrypted table: filter, groups and sums over a CSV or Parquet file
 ///
-/// SELECT (also DISTINCT) with COUNT(*), COUNT(a), COUNT(DISTINCT a), SUM, AVG, MIN, MAX, STDDEV and VARIANCE, each with FILTER
-/// (WHERE ...), and arithmetic, ROUND, COALESCE, NULLIF and ABS of these FROM table [[LEFT | RIGHT | FULL] JOIN table ON
-/// a = b] [WHERE conditions joined by AND, OR and NOT] [GROUP BY columns] [HAVING conditions of results] [ORDER BY results]
-/// [LIMIT count OFFSET count]. A condition compares integers, decimals, dates or texts: columns, constants and arithmetic with them (=, <>, <,
-/// <=, >, >=, BETWEEN, IN, LIKE 'pattern'). A sum is of sums, differences and products of columns, of CASE WHEN ... THEN ...
-/// END, and of quotients by numbers. What the server cannot compute (a comparison of two columns, abs, %, year, month, day,
-/// COALESCE) is computed from each row before encryption. A text is encrypted as its number in a list that both sides know.
-/// NULL is SQL's; the server knows which columns have it, and not which rows. Quotients, HAVING, order and limit are the
-/// client's, after decryption.
+/// SELECT (also DISTINCT) with COUNT(*), COUNT(a), COUNT(DISTINCT a), SUM, AVG, MIN, MAX, STDDEV and VARIANCE, each with
+/// FILTER (WHERE ...), and arithmetic, ROUND, COALESCE, NULLIF and ABS of these FROM table [[LEFT | RIGHT | FULL] JOIN
+/// table ON a = b] [WHERE conditions joined by AND, OR and NOT] [GROUP BY columns] [HAVING conditions of results] [ORDER BY
+/// results] [LIMIT count OFFSET count]. A condition compares integers, decimals, dates or texts: columns, constants and
+/// arithmetic with them (=, <>, <, <=, >, >=, BETWEEN, IN, LIKE 'pattern'). A sum is of sums, differences and products of
+/// columns, of CASE WHEN ... THEN ... END, and of quotients by numbers. What the server cannot compute (a comparison of two
+/// columns, abs, %, round, parts of dates, functions of texts, CASE in GROUP BY, COALESCE) is computed from each row before
+/// encryption. A text is encrypted as its number in a list that both sides know. NULL is SQL's; the server knows which
+/// columns have it, and not which rows. Quotients, HAVING, order and limit are the client's, after decryption.
 ///
 /// Examples:
 ///   query --sql "SELECT SUM(price * (1 - rebate)) FROM sales WHERE day >= date '2026-01-01'" --data sales.csv

@@ -257,9 +257,9 @@ pub(super) fn single(expr: &Expr, nulls: &Nulls) -> Option<(Operand, Vec<Formula
 fn selected(expr: &Expr) -> Option<(Operand, Vec<Formula>)> {
     match expr {
         Expr::Nested(inner) => selected(inner),
-        Expr::Case { operand: None, conditions, else_result, .. } => {
-            let ([case], None) = (&conditions[..], else_result) else { return None };
-            Some((Operand::read(&case.result)?, vec![formula(&case.condition).ok()?]))
+        // The server finds the rows of a CASE that only chooses; another one is its owner's.
+        Expr::Case { operand: None, conditions, else_result: None, .. } if conditions.len() == 1 => {
+            Some((Operand::read(&conditions[0].result)?, vec![formula(&conditions[0].condition).ok()?]))
         }
         _ => scalar(expr).filter(|of| !matches!(of, Scalar::Constant(_))).map(|of| (Operand::of(of), Vec::new())),
     }

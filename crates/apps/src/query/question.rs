@@ -4,6 +4,7 @@
 //! set of possible values and decides the number of encrypted digits.
 
 use super::{
+    computed::{Values, with_derived},
     condition::Cond,
     error::QueryError,
     extreme::Extreme,
@@ -11,7 +12,6 @@ use super::{
     from::Join,
     grouping::{Grouping, Laid, aggregates},
     numbering::Numbering,
-    operand::with_derived,
     public::Public,
     resolve::resolved,
     select::Results,
@@ -237,10 +237,11 @@ impl Question {
         let condition = resolved(&statement.filter, true, &field, &mut compared)?;
         let keys = results.keys.iter().map(|key| field(&key.name)).collect::<Result<Vec<_>, _>>()?;
         let key_columns: Vec<usize> = keys.iter().map(|key| position(&mut compared, key.clone())).collect();
-        let aggregates = aggregates(results, &field, &mut compared)?;
+        let aggregates = aggregates(statement, &field, &mut compared)?;
         let wanted = Grouping { condition: &condition, compared: &compared, key_columns, aggregates, rows };
         let (mut laid, mut groups) = (Laid::default(), Vec::new());
-        for (values, within) in public.groups_of(&keys, grouped)? {
+        let values_of = |field: &Field| statement.values(field);
+        for (values, within) in public.groups_of(&keys, |keys| grouped(keys, &values_of))? {
             groups.extend(wanted.group(&public, (values, within), &mut laid));
         }
         let Laid { flags, selections, measures, extremes, different } = laid;
@@ -463,8 +464,8 @@ fn unambiguous(results: &Results, table: &Table) -> Result<(), QueryError> {
 }
 
 /// The values of the groups: every combination of the columns' values.
-pub(super) fn grouped(keys: &[Field]) -> Result<Vec<Vec<i64>>, QueryError> {
-    let got = keys.iter().fold(1u128, |all, key| all.saturating_mul(u128::from(key.last().abs_diff(key.low)) + 1));
+pub(super) fn grouped(keys: &[Field], values: &impl Fn(&Field) -> Values) -> Result<Vec<Vec<i64>>, QueryError> {
+    let got = keys.iter().fold(1u128, |all, key| all.saturating_mul(values(key).count().into()));
     if got > MOST_GROUPS as u128 {
         let names = keys.iter().map(|key| key.name.as_str()).collect::<Vec<_>>().join(", ");
         return Err(QueryError::Groups { names, got, most: MOST_GROUPS });
@@ -472,7 +473,8 @@ pub(super) fn grouped(keys: &[Field]) -> Result<Vec<Vec<i64>>, QueryError> {
     let mut all = vec![Vec::new()];
     for key in keys {
         let with = |group: &Vec<i64>| {
-            (key.low..=key.last()).map(|value| group.iter().copied().chain([value]).collect()).collect::<Vec<_>>()
+            let values = values(key).all();
+            values.into_iter().map(|value| group.iter().copied().chain([value]).collect()).collect::<Vec<_>>()
         };
         all = all.iter().flat_map(with).collect();
     }

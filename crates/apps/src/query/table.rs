@@ -187,6 +187,24 @@ impl Column {
         Self { name: name.to_owned(), cells: (Kind::Text, values), categories, nulls: Vec::new(), flaw: None }
     }
 
+    /// Texts, and NULL.
+    #[must_use]
+    pub(super) fn of_texts(name: &str, cells: &[Option<&str>]) -> Self {
+        let known: Vec<&str> = cells.iter().flatten().copied().collect();
+        let mut column = Self::texts(name, &known);
+        let mut numbers = column.cells.1.iter().copied();
+        let cells_of = |cell: &Option<&str>| cell.and_then(|_| numbers.next()).unwrap_or(0);
+        let all = cells.iter().map(cells_of).collect();
+        column.cells.1 = all;
+        column.with_nulls(cells.iter().map(Option::is_none).collect())
+    }
+
+    /// The text of a row; none of NULL, or of a column of numbers or dates.
+    pub(super) fn text(&self, row: usize) -> Option<&str> {
+        let at = usize::try_from(*self.cells.1.get(row)?).ok().filter(|_| !self.is_null(row))?;
+        self.categories.get(at).map(String::as_str)
+    }
+
     /// The column with NULL in these rows.
     #[must_use]
     pub fn with_nulls(mut self, nulls: Vec<bool>) -> Self {
