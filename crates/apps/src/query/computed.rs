@@ -310,6 +310,15 @@ impl Scalar {
             Self::Begin(span, of) => dates(of, Kind::Date, &|day| Some(begin(*span, day))),
             Self::Remainder(of, by) => mapped(of, &|cells| remainders(cells, *by)),
             Self::Rounded(how, places, of) => mapped(of, &|cells| coarser(cells, *how, *places)),
+            _ => self.chosen(from),
+        }
+    }
+
+    /// The values of what may be NULL, or texts.
+    fn chosen(&self, from: &Table) -> Option<Column> {
+        let rows = from.rows;
+        let one = |of: &Self| of.column(from);
+        match self {
             Self::Missing(of) => {
                 let of = one(of)?;
                 let cells = (0..rows).map(|row| i64::from(of.is_null(row))).collect();
@@ -338,9 +347,12 @@ impl Scalar {
             Self::Length(of) => {
                 let of = one(of).filter(|of| of.cells.0 == Kind::Text)?;
                 let length = |row: usize| i64::try_from(of.text(row).map_or(0, |text| text.chars().count())).ok();
-                strict(&[&of], (Kind::Number(0), (0..rows).map(length).collect::<Option<_>>()?))
+                let nulls = (0..rows).map(|row| of.is_null(row)).collect();
+                let cells = (0..rows).map(length).collect::<Option<_>>()?;
+                Some(Column::new("", Kind::Number(0), cells).with_nulls(nulls))
             }
             Self::Case(case) => case.column(from),
+            _ => None,
         }
     }
 

@@ -205,6 +205,29 @@ pub(super) fn scalar(expr: &Expr) -> Option<Scalar> {
                 _ => return None,
             }
         }
+        Expr::Case { operand, conditions, else_result, .. } => {
+            case(expr, (operand.as_deref(), conditions, else_result.as_deref()))?
+        }
+        Expr::Function(function) => {
+            let FunctionArguments::List(list) = &function.args else { return None };
+            let arguments = list.args.iter().map(|argument| match argument {
+                FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) => Some(expr),
+                _ => None,
+            });
+            let arguments = arguments.collect::<Option<Vec<&Expr>>>()?;
+            // Nothing beside the arguments: no DISTINCT, FILTER or OVER.
+            let all = arguments.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+            let plain = expr.to_string() == format!("{}({all})", function.name);
+            called(&function.name.to_string().to_lowercase(), &arguments).filter(|_| plain)?
+        }
+        _ => written(expr)?,
+    })
+}
+
+/// Functions that SQL writes in their own way.
+fn written(expr: &Expr) -> Option<Scalar> {
+    let boxed = |expr: &Expr| scalar(expr).map(Box::new);
+    Some(match expr {
         Expr::Extract { field, expr, .. } => Scalar::Part(part(&field.to_string())?, boxed(expr)?),
         Expr::Floor { expr, field: CeilFloorKind::DateTimeField(DateTimeField::NoDateTime) } => {
             Scalar::Rounded(Rounding::Down, 0, boxed(expr)?)
@@ -219,48 +242,36 @@ pub(super) fn scalar(expr: &Expr) -> Option<Scalar> {
         Expr::Trim { trim_where: None, trim_what: None, trim_characters: None, expr } => {
             Scalar::OfText(OfText::Trim, boxed(expr)?)
         }
-        Expr::Case { operand, conditions, else_result, .. } => {
-            case(expr, (operand.as_deref(), conditions, else_result.as_deref()))?
+        _ => return None,
+    })
+}
+
+/// A function of the values of a row.
+fn called(name: &str, arguments: &[&Expr]) -> Option<Scalar> {
+    let boxed = |expr: &Expr| scalar(expr).map(Box::new);
+    Some(match (name, arguments) {
+        ("abs", [of]) => Scalar::Absolute(boxed(of)?),
+        ("mod", [of, by]) => Scalar::Remainder(boxed(of)?, divisor(by)?),
+        ("coalesce", [of @ .., last]) if !of.is_empty() => {
+            of.iter().rev().try_fold(scalar(last)?, |rest, of| Some(Scalar::First(Box::new([scalar(of)?, rest]))))?
         }
-        Expr::Function(function) => {
-            let FunctionArguments::List(list) = &function.args else { return None };
-            let arguments = list.args.iter().map(|argument| match argument {
-                FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) => Some(expr),
-                _ => None,
-            });
-            let arguments = arguments.collect::<Option<Vec<&Expr>>>()?;
-            // Nothing beside the arguments: no DISTINCT, FILTER or OVER.
-            let all = arguments.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
-            if expr.to_string() != format!("{}({all})", function.name) {
-                return None;
-            }
-            match (function.name.to_string().to_lowercase().as_str(), &arguments[..]) {
-                ("abs", [of]) => Scalar::Absolute(boxed(of)?),
-                ("mod", [of, by]) => Scalar::Remainder(boxed(of)?, divisor(by)?),
-                ("coalesce", [of @ .., last]) if !of.is_empty() => of
-                    .iter()
-                    .rev()
-                    .try_fold(scalar(last)?, |rest, of| Some(Scalar::First(Box::new([scalar(of)?, rest]))))?,
-                ("nullif", [of, other]) => Scalar::UnlessEqual(Box::new([scalar(of)?, scalar(other)?])),
-                ("lower" | "lcase", [of]) => Scalar::OfText(OfText::Lower, boxed(of)?),
-                ("upper" | "ucase", [of]) => Scalar::OfText(OfText::Upper, boxed(of)?),
-                ("left", [of, count]) => Scalar::OfText(OfText::From(1, whole(count)?), boxed(of)?),
-                ("right", [of, count]) => Scalar::OfText(OfText::Last(whole(count)?), boxed(of)?),
-                ("length" | "len" | "char_length", [of]) => Scalar::Length(boxed(of)?),
-                ("round", [of]) => Scalar::Rounded(Rounding::Near, 0, boxed(of)?),
-                ("round", [of, places]) => {
-                    let places = u32::try_from(whole(places)?).ok().filter(|&places| places <= MOST_POINT)?;
-                    Scalar::Rounded(Rounding::Near, places, boxed(of)?)
-                }
-                ("date_trunc", [of, day]) => {
-                    let Constant::Text(of) = constant(of)? else { return None };
-                    let (span, _) = SPANS.into_iter().find(|(_, name)| name.eq_ignore_ascii_case(&of))?;
-                    Scalar::Begin(span, boxed(day)?)
-                }
-                (name, [of]) => Scalar::Part(part(name)?, boxed(of)?),
-                _ => return None,
-            }
+        ("nullif", [of, other]) => Scalar::UnlessEqual(Box::new([scalar(of)?, scalar(other)?])),
+        ("lower" | "lcase", [of]) => Scalar::OfText(OfText::Lower, boxed(of)?),
+        ("upper" | "ucase", [of]) => Scalar::OfText(OfText::Upper, boxed(of)?),
+        ("left", [of, count]) => Scalar::OfText(OfText::From(1, whole(count)?), boxed(of)?),
+        ("right", [of, count]) => Scalar::OfText(OfText::Last(whole(count)?), boxed(of)?),
+        ("length" | "len" | "char_length", [of]) => Scalar::Length(boxed(of)?),
+        ("round", [of]) => Scalar::Rounded(Rounding::Near, 0, boxed(of)?),
+        ("round", [of, places]) => {
+            let places = u32::try_from(whole(places)?).ok().filter(|&places| places <= MOST_POINT)?;
+            Scalar::Rounded(Rounding::Near, places, boxed(of)?)
         }
+        ("date_trunc", [of, day]) => {
+            let Constant::Text(of) = constant(of)? else { return None };
+            let (span, _) = SPANS.into_iter().find(|(_, name)| name.eq_ignore_ascii_case(&of))?;
+            Scalar::Begin(span, boxed(day)?)
+        }
+        (name, [of]) => Scalar::Part(part(name)?, boxed(of)?),
         _ => return None,
     })
 }

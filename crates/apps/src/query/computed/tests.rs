@@ -66,6 +66,10 @@ fn operands_are_computed_row_by_row() {
         assert_eq!(made.columns[6..].iter().map(|c| &c.name[..]).collect::<Vec<_>>(), [name], "{condition}");
         assert_eq!(made.columns[6].cells, (kind, cells.to_vec()), "{condition}");
     }
+}
+
+#[test]
+fn what_no_owner_computes_is_refused() {
     for (condition, wanted) in [
         ("due < price", "due - price, computed from due (dates) and price (decimals"),
         ("abs(due) = 3", "abs(due), computed from due (dates)"),
