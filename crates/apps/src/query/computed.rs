@@ -132,7 +132,7 @@ impl Values {
 impl Statement {
     /// The values that a column of this query may have.
     pub(super) fn values(&self, field: &Field) -> Values {
-        let operand = self.operands().into_iter().find(|operand| operand.name.eq_ignore_ascii_case(&field.name));
+        let operand = self.operands().into_iter().find(|operand| operand.is_called(&field.name));
         let begins = operand.and_then(|operand| match &operand.value {
             Some(Scalar::Begin(span, _)) => Some((*span, field.high)),
             _ => None,
@@ -198,7 +198,7 @@ fn holding(formula: &Formula, from: &Table) -> Option<Vec<bool>> {
     let mut asked = Vec::new();
     formula.conditions(&mut asked);
     let computed = |name: &str| {
-        let operand = asked.iter().map(|condition| &condition.operand).find(|of| of.name.eq_ignore_ascii_case(name))?;
+        let operand = asked.iter().map(|condition| &condition.operand).find(|of| of.name == name)?;
         let column = match &operand.value {
             None => from.column(name).ok()?.clone(),
             Some(value) => Column { name: name.to_owned(), ..value.column(from)? },

@@ -82,7 +82,7 @@ impl Statement {
 
     /// Whether what has this name may be NULL; none where the statement takes nothing of that name.
     pub(super) fn may_be_null(&self, name: &str) -> Option<bool> {
-        let of = self.operands().into_iter().find(|operand| operand.name.eq_ignore_ascii_case(name))?;
+        let of = self.operands().into_iter().find(|operand| operand.is_called(name))?;
         Some(self.results.nulls.of(of))
     }
 

@@ -152,9 +152,14 @@ impl Operand {
         scalar(expr).filter(|scalar| !matches!(scalar, Scalar::Constant(_))).map(Self::of)
     }
 
-    /// Whether both are the same.
+    /// Whether both are the same. Capitals count where a text is in the computation, and not in the names of columns.
     pub(super) fn is(&self, other: &Self) -> bool {
-        self.name.eq_ignore_ascii_case(&other.name)
+        self.name == other.name || (self.is_called(&other.name) && !self.name.contains('\''))
+    }
+
+    /// Whether it has this name, as columns are looked up: capitals count for nothing.
+    pub(super) fn is_called(&self, name: &str) -> bool {
+        self.name.eq_ignore_ascii_case(name)
     }
 
     /// The columns that it is computed from.
@@ -313,7 +318,7 @@ impl fmt::Display for Scalar {
             Self::Column(name) => f.write_str(name),
             Self::Constant(Constant::Number(number)) => write!(f, "{number}"),
             Self::Constant(Constant::Date(day)) => write!(f, "date '{}'", Kind::Date.show(*day)),
-            Self::Constant(Constant::Text(text)) => write!(f, "'{text}'"),
+            Self::Constant(Constant::Text(text)) => write!(f, "'{}'", text.replace('\'', "''")),
             Self::Plus(of) => both(f, '+', of),
             Self::Minus(of) | Self::Against(of) => both(f, '-', of),
             Self::Times(of) => both(f, '*', of),

@@ -54,7 +54,8 @@ impl Set {
     }
 
     pub fn contains(&self, value: i64) -> bool {
-        self.0.iter().any(|(low, high)| (low..=high).contains(&&value))
+        let next = self.0.partition_point(|(low, _)| *low <= value);
+        next.checked_sub(1).is_some_and(|at| value <= self.0[at].1)
     }
 
     pub fn is_empty(&self) -> bool {

@@ -98,7 +98,24 @@ impl Statement {
         if self::parsed(&query.to_string()).ok().as_ref() != Some(&parsed) {
             return Err(QueryError::unsupported("a name or text with quotation marks inside"));
         }
-        Ok(Self { text: query.to_string(), results, from, filter }.asking_apart())
+        Self { text: query.to_string(), results, from, filter }.asking_apart().told()
+    }
+
+    /// Fails for two computations whose names differ by capitals alone: columns are looked up without them, and texts in
+    /// computations have them.
+    fn told(self) -> Result<Self, QueryError> {
+        let operands = self.operands();
+        let alike = operands.iter().enumerate().find_map(|(at, one)| {
+            let other = operands[..at].iter().find(|other| other.is_called(&one.name) && !other.is(one))?;
+            Some((other.name.clone(), one.name.clone()))
+        });
+        match alike {
+            None => Ok(self),
+            Some((a, b)) => {
+                let what = format!("{a} beside {b}, which differ by capitals alone (write names of columns alike),");
+                Err(QueryError::unsupported(what))
+            }
+        }
     }
 
     /// The query with the names that columns have which several of its tables have.

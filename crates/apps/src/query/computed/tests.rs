@@ -188,3 +188,19 @@ fn dates_that_are_cut_have_a_group_a_span() {
     let question = super::super::Question::new(&distinct, &made, &[], &[]).unwrap();
     assert_eq!(question.different[0].len(), 15);
 }
+
+/// `'a'` is not `'A'`, and names of columns have no capitals.
+#[test]
+fn texts_in_computations_have_capitals() {
+    let of = |text: &str| Statement::parse(text).map(|statement| statement.operands().len()).map_err(|e| e.to_string());
+    let case = |letter: &str| format!("CASE WHEN s = '{letter}' THEN 'x' END");
+    let [small, large] = ["a", "A"].map(case);
+    let error = of(&format!("SELECT {large}, COUNT(*) FROM t GROUP BY {small}")).unwrap_err();
+    assert!(error.contains("the result CASE WHEN s = 'A'"), "{error}");
+    let error = of(&format!("SELECT COUNT(*) FROM t WHERE {small} = 'x' OR {large} = 'x'")).unwrap_err();
+    assert!(error.contains("which differ by capitals alone"), "{error}");
+    let error = of("SELECT MAX(nullif(s, 'a')), MAX(NULLIF(s, 'A')) FROM t").unwrap_err();
+    assert!(error.contains("which differ by capitals alone"), "{error}");
+    assert!(of("SELECT MAX(nullif(s, 'a')), MIN(NULLIF(s, 'a')) FROM t WHERE abs(B) > 3 OR ABS(b) < 1").is_ok());
+    assert!(of("SELECT MAX(coalesce(s, 'a'', ''b')) FROM t").is_ok());
+}
