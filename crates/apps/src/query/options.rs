@@ -162,6 +162,12 @@ impl QueryData {
             let problem = format!("--with {} is none of the query's tables: {names}", with.table);
             return Err(QueryError::Join { problem }.into());
         }
+        let twice =
+            |at: &usize| self.with[..*at].iter().any(|with| with.table.eq_ignore_ascii_case(&self.with[*at].table));
+        if let Some(at) = (1..self.with.len()).find(twice) {
+            let problem = format!("--with {} is given twice", self.with[at].table);
+            return Err(QueryError::Join { problem }.into());
+        }
         let given = |source: &Source| self.with.iter().find(|with| source.is(&with.table));
         let mut own = from.sources().filter(|source| given(source).is_none());
         let first = own.next().ok_or_else(|| {

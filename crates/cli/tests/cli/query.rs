@@ -203,6 +203,9 @@ fn tables_are_joined_by_their_owner() {
     let missing = folder.run(&[&["plan"], &query[..9]].concat());
     let told = String::from_utf8(missing.stderr).unwrap();
     assert!(missing.status.code() == Some(2) && told.contains("--with towns=FILE"), "{told}");
+    let twice = folder.run(&[&["plan"], &query[..], &with[..2]].concat());
+    let told = String::from_utf8(twice.stderr).unwrap();
+    assert!(twice.status.code() == Some(2) && told.contains("--with shops is given twice"), "{told}");
 }
 
 /// Without a condition nothing is compared: sums and ends of all rows, in one run and by files; what both sides know is answered too.
