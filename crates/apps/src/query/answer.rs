@@ -165,6 +165,8 @@ pub struct Figures<N> {
     pub ends: Vec<i64>,
     /// How many rows each selection has.
     pub rows: Vec<f64>,
+    /// How many parts of equal size they are sums of.
+    pub parts: usize,
 }
 
 /// A row of an answer: the number of its group, and the values of the query's items.
@@ -276,7 +278,7 @@ impl Question {
         match group.asked[number] {
             None => whole(0),
             Some(Asked::Sum(measure)) => Some(figures.sums[measure]),
-            Some(Asked::Rows(rows)) => whole(rows),
+            Some(Asked::Rows(rows)) => whole(rows.saturating_mul(figures.parts)),
             Some(Asked::Extreme(extreme)) => {
                 let Kind::Number(digits) = self.extremes[extreme].field.kind else { return None };
                 Some(N::of(Decimal { mantissa: figures.ends[extreme].into(), digits }))
@@ -294,7 +296,7 @@ impl Question {
     pub fn exact(&self, table: &Table) -> Result<Figures<Exact>, QueryError> {
         let count = |rows: &Vec<bool>| rows.iter().filter(|&&row| row).count() as f64;
         let rows = self.selected(table)?.iter().map(count).collect();
-        Ok(Figures { sums: self.exact_sums(&self.sums(table)?), ends: self.ends(table)?, rows })
+        Ok(Figures { sums: self.exact_sums(&self.sums(table)?), ends: self.ends(table)?, rows, parts: 1 })
     }
 
     fn exact_sums(&self, sums: &[i128]) -> Vec<Exact> {

@@ -260,7 +260,8 @@ impl Query {
             BridgedValues::Messages(found) => extreme.read(found),
             BridgedValues::Slots(_) => unreachable!("ends are messages"),
         });
-        Found { figures: Figures { sums, ends: ends.collect(), rows }, bits }
+        let parts = self.parts.unwrap_or(1);
+        Found { figures: Figures { sums, ends: ends.collect(), rows, parts }, bits }
     }
 
     /// 1 in the slots of the rows of a public group, or of all rows.
@@ -441,9 +442,10 @@ impl Program for Query {
         self.question.measures.len() + self.question.flagged().len() + self.question.extremes.len()
     }
 
-    /// Of one sum: it and the bits of the selections, which tell whether there is a row.
+    /// All sums, and the bits of the selections, which tell whether there is a row.
     fn summed(&self) -> usize {
-        if self.question.results.single() { self.results() } else { 0 }
+        let parts = self.question.results.additive() && self.question.public.is_none();
+        if parts { self.results() } else { 0 }
     }
 
     fn summed_over(&self, parts: usize) -> Self {

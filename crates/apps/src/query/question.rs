@@ -328,19 +328,29 @@ impl Question {
 
     /// Fails for parts of so many rows of a table where rows that fill the last part would be taken.
     pub fn divides(&self, rows: usize, part: usize) -> Result<(), QueryError> {
-        let flagged = !self.selections.is_empty() && self.flagged().len() == self.selections.len();
-        let equal = !self.selections.is_empty() && rows.is_multiple_of(part);
-        if rows == part || equal || flagged {
+        if rows == part {
             return Ok(());
         }
         if self.selections.is_empty() {
             return Err(QueryError::unsupported("an answer that both sides know without a key, in parts"));
+        }
+        let known =
+            self.groups.iter().flat_map(|group| &group.asked).any(|asked| matches!(asked, Some(Asked::Rows(_))));
+        let flagged = self.flagged().len() == self.selections.len() && !known;
+        if rows.is_multiple_of(part) || (flagged && self.outside().is_some()) {
+            return Ok(());
         }
         let what = format!(
             "a sum over every row, in parts of {part} of {rows} rows (take parts of equal size, or add a condition that \
              excludes a value),"
         );
         Err(QueryError::unsupported(what))
+    }
+
+    /// A row that no flag takes.
+    fn outside(&self) -> Option<Vec<i64>> {
+        // Parts have no public groups, so each flag is asked of every row.
+        Cond::any(self.flags.clone(), &self.compared).refused_row(&self.compared)
     }
 
     /// The table with rows that do not pass behind its own, up to the number that the program takes.
@@ -353,8 +363,7 @@ impl Question {
             return Ok(table);
         }
         self.divides(table.rows, self.rows)?;
-        // Parts have no public groups, so each flag is asked of every row.
-        let outside = Cond::any(self.flags.clone(), &self.compared).refused_row(&self.compared);
+        let outside = self.outside();
         let outside = outside.ok_or_else(|| QueryError::unsupported("a part of a table with so long a formula"))?;
         let fields = self.fields();
         for column in &mut table.columns {

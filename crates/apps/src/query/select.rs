@@ -299,7 +299,14 @@ impl Results {
         Ok(results)
     }
 
-    /// Whether the answer is one sum, which sums of parts of the rows may be added to.
+    /// Whether all that the server makes are sums over rows, so that those of parts of the rows may be added: the client makes
+    /// groups, quotients and counts of different values of them.
+    #[must_use]
+    pub fn additive(&self) -> bool {
+        self.aggregates.iter().all(|aggregate| !matches!(aggregate.of, Made::Least(_) | Made::Most(_)))
+    }
+
+    /// Whether the answer is one sum.
     #[must_use]
     pub fn single(&self) -> bool {
         self.keys.is_empty()

@@ -137,6 +137,55 @@ fn ends_and_public_groups_are_answered() {
     assert_eq!(wrong.status.code(), Some(2));
 }
 
+/// Groups, counts, means and NULL of three parts, added under encryption; ends of columns are not.
+#[test]
+fn parts_of_groups_are_summed() {
+    let folder = folder("groups-in-parts");
+    folder.write(
+        "holes.csv",
+        "day,price,color\n2026-01-01,10.50,red\n2026-01-05,,red\n2026-02-01,3,blue\n2026-02-09,4,blue\n",
+    );
+    let sql = "SELECT color, COUNT(*), COUNT(price), SUM(price), AVG(price), COUNT(DISTINCT color) FROM sales GROUP BY color ORDER BY color";
+    let keys = ["keygen", "query", "--sql", sql, "--data", "holes.csv", SMALL[0], SMALL[1]];
+    assert!(folder.run(&[&keys[..], &["--client", "mine", "--server", "theirs"]].concat()).status.success());
+    let parts = ["a", "b", "c"];
+    for part in parts {
+        assert!(folder.run(&["encrypt", "--client", "mine", "--out", &format!("in/{part}")]).status.success());
+    }
+    let part = |name: &str| json!({ "evaluate": { "inputs": format!("in/{name}"), "results": format!("out/{name}"), "checkpoint": null } });
+    let sum = json!({ "sum": { "of": parts.map(|part| format!("out/{part}")), "results": "total" } });
+    asked(&folder, &[part("a"), part("b"), part("c"), sum]);
+    let decrypt = ["decrypt", "--client", "mine", "--in", "total", "--parts", "in", "--out", "total.csv"];
+    let opened = folder.run(&decrypt);
+    assert!(opened.status.success(), "{}", String::from_utf8_lossy(&opened.stderr));
+    let found = std::fs::read_to_string(folder.path().join("total.csv")).unwrap();
+    let rows: Vec<Vec<f64>> =
+        found.lines().map(|line| line.split(',').map(|cell| cell.trim().parse().unwrap()).collect()).collect();
+    let wanted = [[0.0, 6.0, 6.0, 21.0, 3.5, 1.0], [1.0, 6.0, 3.0, 31.5, 10.5, 1.0]];
+    let near = rows.iter().zip(wanted).all(|(row, wanted)| row.iter().zip(wanted).all(|(a, b)| (a - b).abs() < 1e-6));
+    assert!(rows.len() == 2 && near, "{found}");
+    let plan = |sql: &str, more: &[&str]| {
+        let words = [
+            "plan",
+            "query",
+            "--sql",
+            sql,
+            "--data",
+            "holes.csv",
+            SMALL[0],
+            SMALL[1],
+            "--nodes",
+            "2",
+            "--memory",
+            "4GB",
+        ];
+        String::from_utf8(folder.run(&[&words[..], more].concat()).stderr).unwrap()
+    };
+    assert!(plan("SELECT MAX(price) FROM sales WHERE color = 'red'", &[]).contains("error: "));
+    let uneven = plan(sql, &["--part", "3"]);
+    assert!(uneven.contains("in parts of 3 of 4 rows (take parts of equal size"), "{uneven}");
+}
+
 /// NULL in a column that is summed and in one that is compared, in one run; and in data for keys that were made without any.
 #[test]
 fn null_is_no_value_and_no_error() {

@@ -290,7 +290,8 @@ fn an_average_of_no_row_is_none() {
     let exact = question.exact(&table()).unwrap();
     let rows = question.answer(&exact);
     assert_eq!(rows[0].values[0], super::super::answer::Value::Null);
-    let (shown, same) = question.compared(&Figures { sums: vec![0.0, 0.0], ends: Vec::new(), rows: vec![0.0] }, &exact);
+    let (shown, same) =
+        question.compared(&Figures { sums: vec![0.0, 0.0], ends: Vec::new(), rows: vec![0.0], parts: 1 }, &exact);
     assert!(same && matches!(shown.rows[0][0], crate::family::Cell::Null(())));
 }
 
