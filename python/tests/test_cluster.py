@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import limbwise as lw
+import numpy as np
 import pytest
 from limbwise import _nodes
 
@@ -192,6 +193,23 @@ def test_query_6_is_summed_under_encryption_and_resumed(cluster, small) -> None:
     assert abs(answer.values[0] - 10214.0129) < 1
     with pytest.raises(lw.errors.LimbwiseError, match="inputs"):
         mine.decrypt(small / "state" / "out" / "total", parts=parts[::-1])
+
+
+def test_groups_are_summed_under_encryption(cluster, small) -> None:
+    rows = [(shop, price) for shop, price in zip("abcab" * 20, [*range(1, 50), *[""] * 51], strict=True)]
+    (small / "sales.csv").write_text("shop,price\n" + "".join(f"{shop},{price}\n" for shop, price in rows))
+    sql = "SELECT shop, COUNT(*), SUM(price), AVG(price) AS mean FROM sales GROUP BY shop HAVING COUNT(*) > 20 ORDER BY 3 DESC"
+    words = ["run", "query", "--sql", sql, "--data", "sales.csv", "--preset", "ckks.toml,tfhe.toml", "--part", "50"]
+    out, err = limbwise(small, *words, "--on", f"ray:{cluster.address}", "--json").communicate(timeout=600)
+    report = json.loads(out)
+    assert (report["parts"], report["wrong"], report["table"]["columns"][-1]) == (2, 0, "mean"), err
+    wanted = {}
+    for shop in "ab":
+        prices = [price for name, price in rows if name == shop and price]
+        wanted[shop] = [40, sum(prices), sum(prices) / len(prices)]
+    found = {name: numbers for name, *numbers in report["table"]["rows"]}
+    assert list(found) == sorted(found, key=lambda shop: -wanted[shop][1])
+    assert all(np.allclose(found[shop], wanted[shop], atol=1e-6) for shop in wanted)
 
 
 def evaluators() -> list[int]:

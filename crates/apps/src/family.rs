@@ -155,6 +155,14 @@ impl AnswerTable {
     }
 }
 
+/// A decrypted table.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct DecryptedTable {
+    pub columns: Vec<String>,
+    /// Numbers, texts and null.
+    pub rows: Vec<Vec<serde_json::Value>>,
+}
+
 #[derive(Clone, Debug)]
 pub struct AnswerFound {
     /// The answer; of a table, the number in it that is off most.

@@ -4,7 +4,7 @@
 //! [`Client`](crate::Client) has the values to encrypt and interprets decrypted results. The runtime joins them;
 //! neither handles files or devices. Both are the same for every scheme; [`Scheme`] holds the differences.
 
-use crate::{description::Refusal, way::Way};
+use crate::{description::Refusal, family::DecryptedTable, way::Way};
 pub use limbwise::scheme::{Ckks, Encryption, Integers, Messages, SlotsInput, Tfhe};
 use limbwise::{
     Complex64,
@@ -214,6 +214,11 @@ pub trait Program {
 
     /// Decrypted results as people have them.
     fn arrays(&self, results: &<Self::Scheme as Scheme>::Reading) -> Vec<Array>;
+
+    /// Decrypted results as a table with names and texts; none where arrays say all.
+    fn table(&self, _results: &<Self::Scheme as Scheme>::Reading) -> Option<DecryptedTable> {
+        None
+    }
 
     /// What one unit in the slots of a result is worth in the numbers of its array; infinite for numbers that are computed
     /// from several results, which are not shared.

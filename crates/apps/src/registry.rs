@@ -452,6 +452,10 @@ macro_rules! workloads {
                     match self { $(Self::$variant(program) => program.admits(results),)+ }
                 }
 
+                fn table(&self, results: &<$scheme as Scheme>::Reading) -> Option<$crate::family::DecryptedTable> {
+                    match self { $(Self::$variant(program) => program.table(results),)+ }
+                }
+
                 fn doubts(&self, results: &<$scheme as Scheme>::Reading) -> Vec<String> {
                     match self { $(Self::$variant(program) => program.doubts(results),)+ }
                 }

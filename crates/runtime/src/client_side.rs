@@ -25,7 +25,8 @@ use limbwise::{
     wire::{Lock, Origin},
 };
 use limbwise_apps::{
-    AnyProgram, Array, Client, Description, Encryption, Observer, Prepared, Program, Way, on_scheme, registry::Data,
+    AnyProgram, Array, Client, Description, Encryption, Observer, Prepared, Program, Way, family::DecryptedTable,
+    on_scheme, registry::Data,
 };
 use limbwise_math::sampling::{Seed, SeedSource};
 use schemars::JsonSchema;
@@ -264,6 +265,8 @@ pub struct Opened {
     /// What was expected of the results.
     pub forecast: Option<Forecast>,
     pub arrays: Vec<Array>,
+    /// The answer with names and texts, where the results are a table; none of what is shared.
+    pub table: Option<DecryptedTable>,
     /// What is expected of their errors, in the units of the arrays; `None` where results are exact.
     pub errors: Option<Vec<Estimate>>,
     /// Against the clear twin: precision, accuracy, what the workload adds.
@@ -458,6 +461,7 @@ impl ClientSide {
             workload: program.name().into(),
             insecure_randomness: self.description.insecure_randomness,
             forecast: S::forecast(params, &estimates, 0).of_results(),
+            table: program.table(&reading).filter(|_| !asked.share),
             arrays,
             errors: S::errors(&estimates).map(|all| all.into_iter().enumerate().map(in_units).collect()),
             compared: compared.as_ref().map(compared_numbers::<S>),

@@ -15,6 +15,7 @@ use super::{
     table::{Kind, Table},
 };
 use crate::description::Refusal;
+use crate::family::DecryptedTable;
 use crate::program::{
     Array, Details, Evaluation, Journal, Messages, Numbers, Observer, Program, SlotsInput, State, Tfhe, fields,
 };
@@ -493,6 +494,20 @@ impl Program for Query {
             return std::iter::once(array("answer", vec![1], numbers)).chain(rows).collect();
         }
         vec![array("answer", vec![answer.len(), self.question.results.items.len()], numbers)]
+    }
+
+    fn table(&self, results: &Vec<BridgedValues>) -> Option<DecryptedTable> {
+        let question = &self.question;
+        let cell = |value: &Value<f64>| match value {
+            Value::Number(number) => serde_json::json!(number),
+            Value::Null => serde_json::Value::Null,
+            text => question.shown(text, ToString::to_string).into(),
+        };
+        let rows = || question.answer(&self.read(results).figures);
+        (!question.results.single()).then(|| DecryptedTable {
+            columns: question.results.items.iter().map(|item| item.name.clone()).collect(),
+            rows: rows().iter().map(|row| row.values.iter().map(cell).collect()).collect(),
+        })
     }
 
     /// The sum is in units of its bound; what is computed from several has none.

@@ -13,7 +13,13 @@ use crate::{
     workload::{Whole, Workload},
 };
 use limbwise::wire::Lock;
-use limbwise_apps::{AnyPrepared, Prepared, family::Compared, on_scheme, query::table::Decimal, workload::Part};
+use limbwise_apps::{
+    AnyPrepared, Prepared,
+    family::{Compared, DecryptedTable, NULL},
+    on_scheme,
+    query::table::Decimal,
+    workload::Part,
+};
 use limbwise_math::sampling::SeedSource;
 use limbwise_runtime::{
     AnyDevice,
@@ -92,7 +98,10 @@ pub(super) struct PartsReport {
     precision_bits: Option<f64>,
     /// The answer that was added under encryption.
     #[serde(skip_serializing_if = "Option::is_none")]
-    answer: Option<limbwise_apps::family::Compared>,
+    answer: Option<Compared>,
+    /// The same where it is more than one number. Each part of it was compared with its clear twin.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    table: Option<DecryptedTable>,
     /// Bytes of the server's keys, which each node gets once.
     key_bytes: u64,
     /// Of all encrypted inputs.
@@ -204,6 +213,7 @@ impl InParts<'_> {
             wrong: found.wrong,
             precision_bits: found.precision_bits,
             answer: found.answer,
+            table: found.table,
             key_bytes,
             input_bytes,
             seconds: evaluated.seconds,
@@ -356,6 +366,10 @@ impl InParts<'_> {
         if let Some(total) = &of.total {
             let side = ClientSide::open(&dir.join("client"))?;
             let opened = self.open(&side, std::slice::from_ref(total), (&[], inputs))?;
+            if opened.table.is_some() {
+                found.table = opened.table;
+                return Ok(found);
+            }
             let decrypted = opened.arrays.first().and_then(|array| array.values.first()).map(|z| z.re);
             let exact = found.exact.map(|exact| exact.to_string());
             let exact = exact.map(|text| text.parse().map(|near| (text, near))).transpose()?;
@@ -400,6 +414,7 @@ struct Found {
     precision_bits: Option<f64>,
     exact: Option<Decimal>,
     answer: Option<Compared>,
+    table: Option<DecryptedTable>,
 }
 
 impl Found {
@@ -431,6 +446,18 @@ fn render(report: &PartsReport) -> String {
             answer.relative_error
         );
         text += &line("answer", &error);
+    }
+    if let Some(table) = &report.table {
+        text += &line("answer", &format!("{} rows, added under encryption", table.rows.len()));
+        for row in &table.rows {
+            let shown = |cell: &Value| match cell {
+                Value::Number(number) => number.as_f64().map_or_else(String::new, |x| format!("{x:.4}")),
+                Value::Null => NULL.into(),
+                other => other.as_str().unwrap_or_default().to_owned(),
+            };
+            let cells = table.columns.iter().zip(row).map(|(name, cell)| format!("{name} {}", shown(cell)));
+            text += &line("", &cells.collect::<Vec<_>>().join(", "));
+        }
     }
     if let (Some(wrong), Some(compared)) = (report.wrong, report.compared) {
         text += &line("compared", &format!("{wrong} of {compared} differ from the clear twin"));
