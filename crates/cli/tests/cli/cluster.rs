@@ -51,11 +51,19 @@ fn sums_travel_and_programs_without_a_batch_are_refused() {
     assert_eq!(numbers(&summed, SIZES), [3, 8, 8, 3]);
     let told = refused(&folder, &["plan", "bootstrap", "--nodes", "2"]);
     assert!(told.contains("--nodes: bootstrap has no batch of independent rows"), "{told}");
-    // An answer of groups is not asked in parts.
-    folder.write("t.csv", "a,b\n1,x\n2,y\n3,x\n");
-    let sql = "SELECT b, COUNT(*) FROM t WHERE a < 3 GROUP BY b";
-    let told = refused(&folder, &["plan", "query", "--sql", sql, "--data", "t.csv", "--nodes", "2"]);
-    assert!(told.contains("query has no batch"), "{told}");
+    // Sums of groups are added; ends of columns are not, and rows of public groups have their places.
+    folder.write("t.csv", "a,b\n1,x\n2,y\n3,x\n4,y\n");
+    let in_parts = |sql: &'static str| {
+        let words =
+            ["plan", "query", "--sql", sql, "--data", "t.csv", "--preset", "ckks.toml,tfhe.toml", "--nodes", "2"];
+        [&words[..], &["--part", "2", "--json"]].concat()
+    };
+    let groups = in_parts("SELECT b, COUNT(*), AVG(a) FROM t WHERE a < 4 GROUP BY b");
+    assert_eq!(numbers(&valid(&folder, "plan", &groups), SIZES)[..2], [2, 2]);
+    for wrong in [in_parts("SELECT MIN(a) FROM t WHERE a < 3"), [&groups[..], &["--public", "b"]].concat()] {
+        let told = refused(&folder, &wrong);
+        assert!(told.contains("query has no batch"), "{told}");
+    }
 }
 
 #[test]
