@@ -76,7 +76,8 @@ class Parts:
             if any(tree["split_type"]):
                 raise ParamsError("splits by categories: wanted numbers (enable_categorical=False)")
             self._add(tree, column, weight)
-        self._balance()
+        if self.classes is not None and self._width == 1:
+            self.trees, self.base = halved(self.trees, self.base)
 
     def _add(self, tree: dict[str, Any], column: int, weight: float) -> None:
         names = ("left_children", "right_children", "split_indices", "default_left")
@@ -87,15 +88,16 @@ class Parts:
         values[:, column] = np.where(left < 0, numbers * weight, 0.0)
         self.trees.append((Tree(left, right, feature, np.where(left < 0, 0.0, numbers), to_left), values))
 
-    def _balance(self) -> None:
-        """Give each of two classes half of the score, with its sign; the start goes into the first tree."""
-        if self.classes is None or self._width > 1:
-            return
-        halves = np.array([-0.5, 0.5])
-        self.trees = [(tree, values * halves) for tree, values in self.trees]
-        tree, values = self.trees[0]
-        self.trees[0] = tree, values + self.base * halves
-        self.base = np.zeros(2)
+
+def halved(trees: list[tuple[Any, Numbers]], base: Numbers) -> tuple[list[tuple[Any, Numbers]], Numbers]:
+    """Give each of two classes half of the score, with its sign.
+
+    The runtime of ONNX takes a start of two classes for one of its own kind; in the first tree it is a value like any.
+    """
+    halves = np.array([-0.5, 0.5])
+    both = [(tree, values * halves) for tree, values in trees]
+    both[0] = both[0][0], both[0][1] + base * halves
+    return both, np.zeros(2)
 
 
 def linked(scores: Numbers, link: str) -> Numbers:

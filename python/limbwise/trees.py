@@ -170,7 +170,7 @@ class _Parts:
                 values = np.zeros((one.tree_.node_count, width))
                 values[:, column] = model.learning_rate * np.asarray(one.tree_.value)[:, 0, 0]
                 self.trees.append((one.tree_, values))
-        self._halved()
+        self._two_classes()
 
     def _of_histograms(self, model: Any) -> None:
         """Take trees that compare with 64 bits, and know where a missing value goes."""
@@ -190,20 +190,11 @@ class _Parts:
                 at = np.clip(nodes["num_threshold"], -_MOST, _MOST)
                 to_left = nodes["missing_go_to_left"].astype(np.int64)
                 self.trees.append((Tree(left, right, nodes["feature_idx"].astype(np.int64), at, to_left), values))
-        self._halved()
+        self._two_classes()
 
-    def _halved(self) -> None:
-        """Give each of two classes half of the score, with its sign.
-
-        The runtime of ONNX takes a start of two classes for one of its own kind; in a tree it is a value like any.
-        """
-        if self.classes is None or len(self.base) > 1:
-            return
-        halves = np.array([-0.5, 0.5])
-        self.trees = [(tree, values * halves) for tree, values in self.trees]
-        tree, values = self.trees[0]
-        self.trees[0] = tree, values + self.base * halves
-        self.base = np.zeros(2)
+    def _two_classes(self) -> None:
+        if self.classes is not None and len(self.base) == 1:
+            self.trees, self.base = _xgboost.halved(self.trees, self.base)
 
 
 def _of_parts(parts: _Parts | _xgboost.Parts, model: Any, features: int) -> bytes:
