@@ -32,6 +32,11 @@ fn alike(a: &Column, b: &Column) -> bool {
     matches!((a.cells.0, b.cells.0), (Kind::Number(_), Kind::Number(_))) || a.cells.0 == b.cells.0
 }
 
+/// Columns of two tables that are equal in rows that match.
+type Keys<'a> = (&'a Column, &'a Column);
+/// A row of each of two tables; none where a row is kept that matches none.
+type Pair = [Option<usize>; 2];
+
 impl Table {
     fn has(&self, name: &str) -> bool {
         self.columns.iter().any(|column| column.name.eq_ignore_ascii_case(name))
@@ -45,11 +50,18 @@ impl Table {
         }
     }
 
-    /// The tables of a query with names of columns that no other has: what several have is named with its table. Columns that
-    /// a join makes one keep their name.
+    /// The name that a key has here: its own, or that of the only column `table.key`.
+    fn key_name(&self, key: &str) -> Option<&str> {
+        let own = self.columns.iter().find(|column| column.name.eq_ignore_ascii_case(key));
+        let of_table =
+            |column: &&Column| column.name.rsplit_once('.').is_some_and(|(_, own)| own.eq_ignore_ascii_case(key));
+        let mut named = self.columns.iter().filter(of_table);
+        let only = named.next().filter(|_| named.next().is_none());
+        own.or(only).map(|column| &column.name[..])
+    }
+
+    /// The tables of a query with names of columns that no other has: what several have is named with its table.
     pub(super) fn told_apart(mut tables: Vec<Self>, from: &From) -> (Vec<Self>, Vec<String>) {
-        let merged = from.joins.iter().filter(|join| join.merged).flat_map(|join| join.keys.iter().flatten());
-        let merged: HashSet<String> = merged.map(|name| name.to_lowercase()).collect();
         let mut count: HashMap<String, usize> = HashMap::new();
         for table in &tables {
             let own: HashSet<String> = table.columns.iter().map(|column| column.name.to_lowercase()).collect();
@@ -59,7 +71,7 @@ impl Table {
         for (table, Source { name, .. }) in tables.iter_mut().zip(from.sources()) {
             for column in &mut table.columns {
                 let known = column.name.to_lowercase();
-                if count[&known] > 1 && !merged.contains(&known) {
+                if count[&known] > 1 {
                     shared.push(column.name.clone());
                     column.name = format!("{name}.{}", column.name);
                 }
@@ -74,7 +86,8 @@ impl Table {
     /// # Errors
     /// Keys that no table has, or of different kinds; no row, or too many.
     pub(super) fn all_joined(tables: Vec<Self>, from: &From, start: usize) -> Result<Self, QueryError> {
-        if !from.is_inner() {
+        // USING means the tables before it, and an outer join keeps rows of these.
+        if !from.is_inner() || from.joins.iter().any(|join| join.merged) {
             let mut tables = tables.into_iter();
             let first = tables.next().unwrap_or_default();
             return tables.zip(&from.joins).try_fold(first, |all, (table, join)| all.joined(&table, join));
@@ -103,9 +116,14 @@ impl Table {
     /// # Errors
     /// Keys that neither table has, or of different kinds; no pair, or too many.
     pub fn joined(&self, other: &Self, join: &Join) -> Result<Self, QueryError> {
-        let mut keys: Vec<(&Column, &Column)> = Vec::new();
+        let mut keys: Vec<Keys<'_>> = Vec::new();
         for [one, two] in &join.keys {
-            let (own, others) = if self.has(one) && other.has(two) { (one, two) } else { (two, one) };
+            let named = |table: &'_ Self| table.key_name(one).unwrap_or(one).to_owned();
+            let (own, others) = match join.merged {
+                true => (&named(self), &named(other)),
+                false if self.has(one) && other.has(two) => (one, two),
+                false => (two, one),
+            };
             let (own, others) = (self.key(own)?, other.key(others)?);
             if !alike(own, others) {
                 let (name, got, wanted) = (others.name.clone(), others.cells.0.to_string(), own.cells.0.to_string());
@@ -121,7 +139,7 @@ impl Table {
             let key: Option<Vec<String>> = other_key(row);
             key.into_iter().for_each(|key| rows_of.entry(key).or_default().push(row));
         }
-        let mut pairs: Vec<[Option<usize>; 2]> = Vec::new();
+        let mut pairs: Vec<Pair> = Vec::new();
         let mut met = vec![false; other.rows];
         for row in 0..self.rows {
             let key: Option<Vec<String>> = own_key(row);
@@ -144,31 +162,26 @@ impl Table {
                 Err(QueryError::Join { problem })
             }
             (rows, _) if rows > MOST_ROWS => Err(QueryError::Rows { rows, most: MOST_ROWS }),
-            _ => Ok(self.paired(other, join, &pairs)),
+            _ => Ok(self.paired(other, join, (&keys, &pairs))),
         }
     }
 
-    /// The table of these pairs of rows. Where both have a key of one name it is the one of the side that is kept.
-    fn paired(&self, other: &Self, join: &Join, pairs: &[[Option<usize>; 2]]) -> Self {
-        let is_key = |name: &str| join.merged && join.keys.iter().flatten().any(|key| key.eq_ignore_ascii_case(name));
-        let dropped = |column: &&Column, from_own: bool| {
-            let own_stays = join.kept != Kept::Right;
-            !(is_key(&column.name) && from_own != own_stays)
-        };
-        let own = self.columns.iter().filter(|column| dropped(column, true));
-        let others = other.columns.iter().filter(|column| dropped(column, false));
-        let own = own.map(|column| column.taken(pairs.iter().map(|pair| pair[0])));
-        let others = others.map(|column| column.taken(pairs.iter().map(|pair| pair[1])));
+    /// The table of these pairs of rows. A key that both call alike has its plain name beside: with USING that of the side
+    /// that is kept, and where only rows that match stay it is both.
+    fn paired(&self, other: &Self, join: &Join, (keys, pairs): (&[Keys<'_>], &[Pair])) -> Self {
+        let own = self.columns.iter().map(|column| column.taken(pairs.iter().map(|pair| pair[0])));
+        let others = other.columns.iter().map(|column| column.taken(pairs.iter().map(|pair| pair[1])));
         let mut columns: Vec<Column> = own.chain(others).collect();
-        // Equal in every row, a.k and b.k are k too.
-        for [one, two] in join.keys.iter().filter(|_| join.kept == Kept::None) {
-            if let (Some((_, a)), Some((_, b))) = (one.split_once('.'), two.split_once('.'))
-                && a.eq_ignore_ascii_case(b)
-                && !columns.iter().any(|column| column.name.eq_ignore_ascii_case(a))
-            {
-                let key = columns.iter().find(|column| column.name.eq_ignore_ascii_case(one)).cloned();
-                columns.extend(key.map(|key| Column { name: a.to_owned(), ..key }));
+        let plain = |column: &Column| column.name.rsplit('.').next().unwrap_or_default().to_owned();
+        for (own, others) in keys.iter().filter(|_| join.merged || join.kept == Kept::None) {
+            let name = plain(own);
+            if !name.eq_ignore_ascii_case(&plain(others)) {
+                continue;
             }
+            let (kept, side) = if join.kept == Kept::Right { (others, 1) } else { (own, 0) };
+            let key = Column { name: name.clone(), ..kept.taken(pairs.iter().map(|pair| pair[side])) };
+            columns.retain(|column| !column.name.eq_ignore_ascii_case(&name));
+            columns.push(key);
         }
         Self { name: self.name.clone(), columns, rows: pairs.len() }
     }
@@ -289,6 +302,9 @@ mod tests {
             ("SELECT COUNT(*) FROM p, v, w WHERE p.id = v.patient AND v.ward = w.ward AND floor > 2", 3, "1"),
             ("SELECT COUNT(*), MAX(a.born) FROM p a JOIN p b ON a.boss = b.id WHERE a.born > b.born", 1, "1 2001"),
             ("SELECT COUNT(*) FROM p LEFT JOIN v ON p.id = v.patient AND p.boss = v.id", 2, "3"),
+            ("SELECT COUNT(*), MIN(v.ward), COUNT(w.ward), COUNT(ward) FROM v LEFT JOIN w USING (ward)", 0, "3 A 2 3"),
+            ("SELECT COUNT(*), MAX(v.id) FROM v LEFT JOIN w USING (ward) WHERE w.ward IS NULL", 0, "1 11"),
+            ("SELECT COUNT(v.ward), COUNT(w.ward), MAX(ward) FROM v RIGHT JOIN w USING (ward)", 0, "2 3 C"),
         ] {
             let tables = match (count, hospital()) {
                 (0, all) => all[1..].to_vec(),
