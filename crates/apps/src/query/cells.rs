@@ -164,7 +164,9 @@ impl Column {
                 Some(Kind::Number(all.max().unwrap_or(0)))
             }
             Declared::Listed | Declared::Other(_) => None,
-            _ if values.texts.is_empty() => None,
+            Declared::Text if values.texts.is_empty() => None,
+            // Nothing in any row is NULL in all; `null` alone is a text.
+            Declared::Nothing if values.texts.is_empty() && !cells.iter().flatten().all(String::is_empty) => None,
             Declared::Text => kind_of(&values.texts).filter(|kind| *kind == Kind::Date),
             Declared::Nothing => kind_of(&values.texts),
         };
@@ -250,7 +252,9 @@ mod tests {
         // Among texts they are texts, and nothing else is NULL but what the file says.
         let texts = read(&[Some(""), Some("x"), Some("null")], open);
         assert_eq!(texts, ((Kind::Text, vec![0, 2, 1]), "|null|x".into(), no.clone()));
-        assert_eq!(read(&[Some(""), Some("")], open), ((Kind::Text, vec![0, 0]), String::new(), no));
+        let nothing = read(&[Some(""), Some("")], open);
+        assert_eq!(nothing, ((Kind::Number(0), vec![0, 0]), String::new(), vec![true, true]));
+        assert_eq!(read(&[Some("")], &Declared::Listed), ((Kind::Text, vec![0]), String::new(), no));
         let texts = read(&[None, Some("b"), Some("a")], &Declared::Text);
         assert_eq!(texts, ((Kind::Text, vec![0, 1, 0]), "a|b".into(), vec![true, false, false]));
         let numbers = read(&[Some("0.25"), None], &Declared::Number);

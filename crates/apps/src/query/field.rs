@@ -138,6 +138,10 @@ pub(super) fn values(field: &Field, table: &Table) -> Result<Vec<i64>, QueryErro
     if let Some(at) = column.nulls.iter().position(|&null| null).filter(|_| !field.null) {
         return Err(QueryError::Null { name: name.clone(), row: at + 1 });
     }
+    // Rows that are all NULL tell no kind.
+    if column.present().next().is_none() {
+        return Ok(vec![field.low; cells.len()]);
+    }
     if let (Kind::Number(own), Kind::Number(wanted)) = (*kind, field.kind)
         && own < wanted
     {
