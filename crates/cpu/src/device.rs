@@ -534,10 +534,11 @@ impl Device for Cpu {
         more: &[CpuPoly],
         sums: &[Terms<'_, CpuPoly>],
     ) -> Vec<CpuPoly> {
-        if !sums_in_parts(&RotatedSums::new(&c.shape, rotations, sums)) {
+        let call = RotatedSums::new(&c.shape, rotations, sums);
+        if !sums_in_parts(&call) {
             return composites::rotated_sums(self, c, onto, rotations, more, sums);
         }
-        let _region = self.region(Region::RotatedSums, 0);
+        let _region = self.region(call.region(), 0);
         self.fused_rotated_sums(c, onto, rotations, more, sums)
     }
 

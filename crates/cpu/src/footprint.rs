@@ -17,7 +17,7 @@ use crate::layout::{Line, lines};
 use limbwise_device::{
     Basis, Ring, Shape, SharedFootprint,
     composites::drops_one_of,
-    footprint::{BlindRotation, Body, Footprint, KeySwitch, RotatedSums},
+    footprint::{BlindRotation, Body, Footprint, KeySwitch, Ones, RotatedSums},
 };
 use std::sync::Arc;
 
@@ -53,10 +53,14 @@ pub fn footprint() -> SharedFootprint {
 #[derive(Clone, Copy, Debug)]
 struct Fused;
 
-/// Whether sums of rotations are made part by part: there is a rotation, all entries share the weights, and a thread has
-/// rows for a rotation beside a weight.
+/// Whether sums of rotations are made part by part: there is a rotation, and either no term has a weight, or all have
+/// weights that the entries share, and a thread has rows for a rotation beside a weight.
 pub(crate) fn sums_in_parts(call: &RotatedSums<'_>) -> bool {
-    call.digits > usize::from(call.one_limb) && call.shared
+    match call.ones {
+        Ones::All => call.digits > 0,
+        Ones::None => call.digits > usize::from(call.one_limb) && call.shared,
+        Ones::Some => false,
+    }
 }
 
 /// Rows of coefficients and overflows of one entry's digits.

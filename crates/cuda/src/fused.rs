@@ -113,6 +113,9 @@ impl Cuda {
 
     /// [`composites::weighted_sums`]: as many terms per launch as it has rows for, one reduction per sum.
     pub(crate) fn fused_weighted_sums(&self, x: &[CudaPoly], sums: &[Terms<'_, CudaPoly>]) -> Vec<CudaPoly> {
+        if sums.iter().flatten().any(|(_, weight)| matches!(weight, Weight::One)) {
+            return composites::weighted_sums(self, x, sums);
+        }
         let _region = self.region(Region::WeightedSums, 0);
         sums.iter().map(|terms| self.weighted_sum(x, terms)).collect()
     }
@@ -120,9 +123,7 @@ impl Cuda {
     fn weighted_sum(&self, x: &[CudaPoly], terms: &Terms<'_, CudaPoly>) -> CudaPoly {
         assert!(!terms.is_empty(), "a sum has a term");
         let shape = &x[terms[0].0].shape;
-        let weight_of = |weight: &Weight<'_, CudaPoly>| match weight {
-            Weight::Values(w) | Weight::OneLimb(w) => w.shape.batch,
-        };
+        let weight_of = |weight: &Weight<'_, CudaPoly>| weight.poly().map_or(1, |w| w.shape.batch);
         let batch = terms.iter().map(|(i, w)| x[*i].shape.batch.max(weight_of(w))).max().unwrap_or(1);
         let out = self.fresh(shape.with_batch(batch));
         let one_limb = terms.iter().any(|(_, w)| matches!(w, Weight::OneLimb(_)));
@@ -132,6 +133,7 @@ impl Cuda {
                 .map(|(i, weight)| match weight {
                     Weight::Values(values) => (*values).clone(),
                     Weight::OneLimb(limb) => self.extend_limb(limb, x[*i].shape.basis),
+                    Weight::One => unreachable!("left to the default body"),
                 })
                 .collect();
             let terms: Vec<Term<'_>> =

@@ -463,10 +463,10 @@ impl<D: Device> Device for Checked<D> {
         for (i, weight) in sums.iter().flatten() {
             let x = x.get(*i).unwrap_or_else(|| panic!("weighted_sums: term {i} of {}", x.len())).shape();
             in_domain("weighted_sums", x, Domain::Eval);
-            let (Weight::Values(w) | Weight::OneLimb(w)) = weight;
+            let Some(w) = weight.poly() else { continue };
             match weight {
-                Weight::Values(_) => elementwise("weighted_sums", x, w.shape()),
                 Weight::OneLimb(_) => one_limb("weighted_sums", w.shape()),
+                _ => elementwise("weighted_sums", x, w.shape()),
             }
             let ok = w.shape().batch == 1 || w.shape().batch == x.batch;
             require(ok, "weighted_sums", "a weight is not larger than what it multiplies", &[x, w.shape()]);

@@ -2,6 +2,7 @@
 //! themselves, so a graph holds primitives inside a region of the composite's name.
 
 use crate::{
+    footprint::RotatedSums,
     lwe::{Ggsw, LweHandle, LweSwitchKey},
     matrix::IntegerMatrix,
     ops::{Device, GadgetKey, Handle, Rotation, Terms, Weight},
@@ -177,7 +178,7 @@ pub fn rotated_sums<D: Device + ?Sized>(
     more: &[D::Poly],
     sums: &[Terms<'_, D::Poly>],
 ) -> Vec<D::Poly> {
-    let _region = dev.region(Region::RotatedSums, 0);
+    let _region = dev.region(RotatedSums::new(c.shape(), rotations, sums).region(), 0);
     let mut x = Vec::with_capacity(rotations.len() + more.len());
     if let Some(Rotation { key, .. }) = rotations.first() {
         let raised = dev.mod_up(c, &key.digits, c.shape().basis | key.special);
@@ -220,21 +221,26 @@ pub fn extend_limb<D: Device + ?Sized>(dev: &D, a: &D::Poly, to: Basis) -> D::Po
 
 /// `Σ weight ⊙ x[i]` for each sum. A weight given as one limb is extended only for its product.
 ///
-/// Cost: |basis|·N products per term and batch entry; |basis| NTT limbs more for a weight of one limb.
+/// Cost: |basis|·N products per term and batch entry, none for a weight of one; |basis| NTT limbs more for a weight of
+/// one limb.
 ///
 /// # Panics
 /// If a sum has no term.
 pub fn weighted_sums<D: Device + ?Sized>(dev: &D, x: &[D::Poly], sums: &[Terms<'_, D::Poly>]) -> Vec<D::Poly> {
     let _region = dev.region(Region::WeightedSums, 0);
     let values = |i: usize, weight: Weight<'_, D::Poly>| match weight {
-        Weight::Values(values) => values.clone(),
-        Weight::OneLimb(limb) => dev.extend_limb(limb, x[i].shape().basis),
+        Weight::Values(values) => Some(values.clone()),
+        Weight::OneLimb(limb) => Some(dev.extend_limb(limb, x[i].shape().basis)),
+        Weight::One => None,
     };
     let sum = |terms: &Terms<'_, D::Poly>| {
         let (&(first, weight), rest) = terms.split_first().expect("a sum has a term");
-        let mut sum = dev.mul(&x[first], &values(first, weight));
+        let mut sum = values(first, weight).map_or_else(|| x[first].clone(), |values| dev.mul(&x[first], &values));
         for &(i, weight) in rest {
-            dev.mul_acc(&mut sum, &x[i], &values(i, weight));
+            match values(i, weight) {
+                Some(values) => dev.mul_acc(&mut sum, &x[i], &values),
+                None => dev.add_assign(&mut sum, &x[i]),
+            }
         }
         sum
     };

@@ -6,6 +6,7 @@
 use crate::{
     lwe::{Gadget, LweShape},
     ops::{Handle, Rotation, Terms, Weight},
+    region::Region,
     ring::{Basis, Ring, Shape},
 };
 use std::{fmt::Debug, sync::Arc};
@@ -58,20 +59,44 @@ pub struct RotatedSums<'a> {
     pub one_limb: bool,
     /// Whether all entries of a batch share each weight.
     pub shared: bool,
+    /// Whether rotations are added as they are.
+    pub ones: Ones,
+}
+
+/// How many terms of sums are added as they are ([`Weight::One`]).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ones {
+    /// None of them.
+    None,
+    /// Some of them.
+    Some,
+    /// All of them.
+    All,
 }
 
 impl<'a> RotatedSums<'a> {
     /// The call with these operands.
     #[must_use]
     pub fn new<P: Handle>(c: &'a Shape, rotations: &[Rotation<P>], sums: &[Terms<'_, P>]) -> Self {
-        let mut call =
-            Self { c, digits: rotations.first().map_or(0, |r| r.key.digits.len()), one_limb: false, shared: true };
-        for (_, weight) in sums.iter().flatten() {
-            let (Weight::Values(poly) | Weight::OneLimb(poly)) = weight;
-            call.one_limb |= matches!(weight, Weight::OneLimb(_));
-            call.shared &= poly.shape().batch == 1;
+        let weights = || sums.iter().flatten().map(|(_, weight)| *weight);
+        let ones = weights().filter(|weight| matches!(weight, Weight::One)).count();
+        Self {
+            c,
+            digits: rotations.first().map_or(0, |r| r.key.digits.len()),
+            one_limb: weights().any(|weight| matches!(weight, Weight::OneLimb(_))),
+            shared: weights().filter_map(Weight::poly).all(|poly| poly.shape().batch == 1),
+            ones: match ones {
+                0 => Ones::None,
+                all if all == weights().count() => Ones::All,
+                _ => Ones::Some,
+            },
         }
-        call
+    }
+
+    /// The region of the call.
+    #[must_use]
+    pub fn region(&self) -> Region {
+        if self.ones == Ones::All { Region::AddedRotations } else { Region::RotatedSums }
     }
 }
 

@@ -331,7 +331,7 @@ impl Device for Null {
 
     fn weighted_sums(&self, x: &[NullPoly], sums: &[Terms<'_, NullPoly>]) -> Vec<NullPoly> {
         let extended = |&(i, weight): &(usize, Weight<'_, NullPoly>)| match weight {
-            Weight::Values(_) => 0,
+            Weight::Values(_) | Weight::One => 0,
             Weight::OneLimb(limb) => limb.shape.batch * x[i].shape.basis.len(),
         };
         let sum = |terms: &Terms<'_, NullPoly>| {

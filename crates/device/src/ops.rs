@@ -115,6 +115,19 @@ pub enum Weight<'a, P> {
     Values(&'a P),
     /// One limb of coefficients, extended during the operation.
     OneLimb(&'a P),
+    /// The operand is added as it is.
+    One,
+}
+
+impl<'a, P> Weight<'a, P> {
+    /// The polynomial that it is given as.
+    #[must_use]
+    pub fn poly(self) -> Option<&'a P> {
+        match self {
+            Self::Values(poly) | Self::OneLimb(poly) => Some(poly),
+            Self::One => None,
+        }
+    }
 }
 
 /// The terms of one sum: index of the operand, and its weight.

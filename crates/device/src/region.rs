@@ -41,6 +41,8 @@ regions! {
     KeySwitchUndivided = "key_switch_undivided",
     /// The composite [`Device::rotated_sums`](crate::Device::rotated_sums).
     RotatedSums = "rotated_sums",
+    /// The same where all terms are added as they are.
+    AddedRotations = "added_rotations",
     /// The composite [`Device::mod_up`](crate::Device::mod_up), the first part of a key switch.
     ModUp = "mod_up",
     /// One digit in [`Self::ModUp`].

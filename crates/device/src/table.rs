@@ -201,7 +201,7 @@ macro_rules! for_each_composite {
             extend_limb(a: (&Poly), to: (Basis)) -> (Poly);
 
             /// For each sum, `Σ weight ⊙ x[i]` over its terms `(i, weight)`, at least one; a weight's batch is one or
-            /// that of x.
+            /// that of x, or the weight is the number one.
             weighted_sums(x: (&[Poly]), sums: (&[Terms<'_, Poly>])) -> (Vec<Poly>);
 
             /// `2^doublings·(x_0 + x_1·s)(y_0 + y_1·s) + Σ c_k·(t_2k + t_2k+1·s)` as three polynomials in s, in evaluation

@@ -60,6 +60,7 @@ trait Member: Device {
         let term = |&(i, weight): &(usize, Weight<'a, AnyPoly>)| match weight {
             Weight::Values(p) => (i, Weight::Values(Self::poly(p))),
             Weight::OneLimb(p) => (i, Weight::OneLimb(Self::poly(p))),
+            Weight::One => (i, Weight::One),
         };
         sum.iter().map(term).collect()
     }

@@ -88,7 +88,7 @@ impl HelrClient {
     /// Public value bounds of the packed rows.
     fn promise(&self, program: &Helr) -> Promise {
         let of = |input| Promise::of(&self.values(input), self.layout.slots()).rounded();
-        (1..program.used_batches()).fold(of(0), |all, input| all.or_wider(of(input)))
+        (1..2 * program.used_batches()).fold(of(0), |all, input| all.or_wider(of(input)))
     }
 }
 
@@ -96,7 +96,11 @@ impl Client for HelrClient {
     type Scheme = Ckks;
 
     fn values(&self, input: usize) -> Vec<Vec<Complex64>> {
-        self.layout.pack(&self.batches.at(input).signed, 1.0 / self.options.interval)
+        let (rows, factor) = (&self.batches.at(input / 2).signed, 1.0 / self.options.interval);
+        match input % 2 {
+            0 => self.layout.pack(rows, factor),
+            _ => self.layout.pack_for_gradient(rows, factor),
+        }
     }
 
     fn conclude(&self, results: &Vec<Vec<Vec<Complex64>>>) -> Conclusion<Ckks> {

@@ -3,11 +3,11 @@
 //!
 //! One iteration, with rows z divided by the interval of the polynomial, so that u = z·v is in [−1, 1]:
 //!
-//! 1. u: the products of all ciphertexts with the rotated weights, summed before relinearization, and log₂ f
-//!    rotations. The sum is correct in the first slot of each place; other slots mix two rows.
+//! 1. u: the products of all ciphertexts with the rotated weights, summed before relinearization, and a sum over each
+//!    place. The sum is correct in the first slot of each place; other slots mix two rows.
 //! 2. p = σ̂(−u)·γ/|B| as a polynomial whose coefficients are zero outside those slots: the mask costs no level.
-//! 3. p is copied to the other slots of its place and multiplied by all ciphertexts. The products are rotated back and
-//!    summed over the rows: the gradient, with period F like the weights.
+//! 3. p is copied to as many slots as a place has, rotated, and multiplied by all ciphertexts of the second packing. The
+//!    products are summed before relinearization, and then over the rows: the gradient, with period F like the weights.
 //!
 //! Levels: 1 + depth of the polynomial + 1. v = (1−η)w' + ηw and its constants take no level: the terms added to the
 //! gradient drop to its level anyway, and the polynomial's coefficients contain the gradient's factor 1−η. So the state
@@ -30,7 +30,7 @@ use crate::{
 };
 use limbwise::{
     Complex64, Result,
-    ckks::{Auto, BootstrapPlan, Ciphertext, Estimate, LevelPolicy, Promise, chebyshev},
+    ckks::{Auto, BootstrapPlan, Ciphertext, Estimate, LevelPolicy, Packing, Promise, chebyshev},
     params::Params,
     scheme::Maps,
 };
@@ -196,6 +196,18 @@ impl Helr {
         self.descent.policy.above((self.options.next_stop(done) - done) * self.options.depth())
     }
 
+    /// Level of the weights after the first iteration.
+    fn first_level(&self) -> usize {
+        if self.options.stops(1) { self.descent.policy.floor } else { self.level(1) }
+    }
+
+    /// Level of the rows of the second packing: where they are used highest.
+    fn gradient_level(&self) -> usize {
+        let starts = (1..self.options.iterations).filter(|&t| t == 1 || self.options.stops(t));
+        let after_sigmoid = starts.map(|t| self.level(t) + 1 - self.options.depth());
+        after_sigmoid.max().unwrap_or(0).max(self.first_level() + 1)
+    }
+
     /// Scale factor of the state after iteration t. It fits bootstrapping if a bootstrapping follows.
     fn fit(&self, t: usize) -> f64 {
         if self.options.stops(t + 1) { 1.0 / WEIGHT_BOUND } else { 1.0 }
@@ -212,27 +224,29 @@ impl Helr {
         self.descent.rate(t) * self.descent.polynomial.interval * self.lead(t) * self.fit(t)
     }
 
-    /// v rotated by each number of blocks, as a batch.
-    fn turned<D: Device>(&self, auto: &Auto<'_, D>, v: &Ciphertext<D>) -> Result<Ciphertext<D>> {
-        let mut all = v.clone();
-        while all.batch() < self.layout.ciphertexts {
-            let steps = self.layout.block() * all.batch();
-            all = auto.eval.stack(&[all.clone(), auto.rotate(&all, steps as i64)?]);
-        }
-        Ok(all)
+    /// A ciphertext rotated by each number of blocks, as a batch.
+    fn turned<D: Device>(&self, auto: &Auto<'_, D>, a: &Ciphertext<D>) -> Result<Ciphertext<D>> {
+        let steps: Vec<i64> = (1..self.layout.ciphertexts).map(|k| (k * self.layout.block()) as i64).collect();
+        let a = auto.settle(a)?;
+        let turned = auto.eval.rotations(&a, &steps)?;
+        Ok(auto.eval.stack(&std::iter::once(a).chain(turned).collect::<Vec<_>>()))
     }
 
-    /// The gradient, with period F, from the contributions of the ciphertexts.
+    /// `Σ_{i < count} rotate(a, i·stride)`.
+    fn sum<D: Device>(
+        &self,
+        auto: &Auto<'_, D>,
+        a: &Ciphertext<D>,
+        stride: usize,
+        count: usize,
+    ) -> Result<Ciphertext<D>> {
+        auto.eval.inner_sum_in(self.plan.rotations.fold(), &auto.settle(a)?, stride as i64, count)
+    }
+
+    /// The gradient, with period F, from the products with the rows of the second packing.
     fn gradient<D: Device>(&self, auto: &Auto<'_, D>, products: &Ciphertext<D>) -> Result<Ciphertext<D>> {
-        let mut sum = auto.settle(products)?;
-        while sum.batch() > 1 {
-            let half = sum.batch() / 2;
-            let steps = -((self.layout.block() * half) as i64);
-            let later = auto.eval.split(&sum, half, 2 * half);
-            sum = auto.add(&auto.eval.split(&sum, 0, half), &auto.rotate(&later, steps)?)?;
-        }
         let Layout { features, .. } = self.layout;
-        auto.inner_sum(&sum, features as i64, self.layout.slots() / features)
+        self.sum(auto, &auto.eval.batch_sum(products)?, features, self.layout.slots() / features)
     }
 
     /// `σ̂(−interval·u)` times the rate in the first slot of each place, zero in all other slots.
@@ -264,14 +278,14 @@ impl Helr {
     fn step<D: Device>(
         &self,
         auto: &Auto<'_, D>,
-        (rows, t): (&Ciphertext<D>, usize),
+        (rows, t): (&[Ciphertext<D>], usize),
         v: &Ciphertext<D>,
     ) -> Result<Ciphertext<D>> {
-        let products = auto.mul(rows, &self.turned(auto, v)?)?;
-        let sums = auto.settle(&auto.eval.batch_sum(&products)?)?;
-        let u = auto.inner_sum(&sums, 1, self.layout.block())?.bounded_by(1.0);
-        let pull = auto.inner_sum(&self.pull(auto, &u, t)?, -1, self.layout.block())?;
-        self.gradient(auto, &auto.mul(&pull, rows)?)
+        let [forward, back] = both_packings(rows)?;
+        let products = auto.mul(forward, &self.turned(auto, v)?)?;
+        let u = self.sum(auto, &auto.eval.batch_sum(&products)?, 1, self.layout.block())?.bounded_by(1.0);
+        let pull = self.sum(auto, &self.pull(auto, &u, t)?, 1, self.layout.block())?;
+        self.gradient(auto, &auto.mul(back, &self.turned(auto, &pull)?)?)
     }
 
     /// v and (1−η)w' after iteration t ≥ 1. The last iteration returns w' twice. The error estimate is the walk's, plus
@@ -279,7 +293,7 @@ impl Helr {
     fn iterate<D: Device>(
         &self,
         auto: &Auto<'_, D>,
-        at: (&Ciphertext<D>, usize),
+        at: (&[Ciphertext<D>], usize),
         [v, w]: [&Ciphertext<D>; 2],
         (walk, beside): (Walk, f64),
     ) -> Result<([Ciphertext<D>; 2], Walk)> {
@@ -309,9 +323,10 @@ impl Helr {
     }
 
     /// From zero weights σ̂ is σ̂(0) everywhere: the first step is a multiple of the sum of rows, and w' = v'.
-    fn first_weights<D: Device>(&self, auto: &Auto<'_, D>, rows: &Ciphertext<D>) -> Result<[Ciphertext<D>; 2]> {
-        let level = if self.options.stops(1) { self.descent.policy.floor } else { self.level(1) };
-        let sum = self.gradient(auto, &auto.scale_to(rows, 1.0, level + 1)?)?;
+    fn first_weights<D: Device>(&self, auto: &Auto<'_, D>, rows: &[Ciphertext<D>]) -> Result<[Ciphertext<D>; 2]> {
+        let [_, back] = both_packings(rows)?;
+        let level = self.first_level();
+        let sum = self.gradient(auto, &auto.scale_to(back, 1.0, level + 1)?)?;
         let w = auto.scale_to(&sum, self.rate(0) * self.descent.polynomial.at(0.0), level)?;
         Ok([w.clone(), w])
     }
@@ -341,7 +356,9 @@ impl Helr {
 }
 
 impl<D: Device> Iterations<D> for Helr {
-    fn first(&self, auto: &Auto<'_, D>, rows: &Ciphertext<D>, observer: &mut dyn Observer) -> Result<State<D>> {
+    const INPUTS: usize = 2;
+
+    fn first(&self, auto: &Auto<'_, D>, rows: &[Ciphertext<D>], observer: &mut dyn Observer) -> Result<State<D>> {
         observer.step(ITERATION, 0, self.options.iterations);
         let _region = region(auto, ITERATION, 0);
         let first = self.first_weights(auto, rows)?;
@@ -353,7 +370,7 @@ impl<D: Device> Iterations<D> for Helr {
     fn next(
         &self,
         auto: &Auto<'_, D>,
-        rows: &Ciphertext<D>,
+        rows: &[Ciphertext<D>],
         state: &State<D>,
         observer: &mut dyn Observer,
     ) -> Result<State<D>> {
@@ -377,6 +394,12 @@ impl<D: Device> Iterations<D> for Helr {
         let (next, walk) = self.iterate(auto, (rows, t), [&v, &w], (walk, beside))?;
         Ok(State { step: t + 1, ciphertexts: next.into(), numbers: walk.numbers() })
     }
+}
+
+/// A mini-batch in both packings.
+fn both_packings<D: Device>(rows: &[Ciphertext<D>]) -> Result<[&Ciphertext<D>; 2]> {
+    let [forward, back] = rows else { return Err(limbwise::Error::State) };
+    Ok([forward, back])
 }
 
 /// The region of iteration t, or of the steps before it.
@@ -406,10 +429,15 @@ impl Program for Helr {
     }
 
     fn inputs(&self) -> Vec<Input> {
-        let packing = self.descent.packing(self.layout.slots());
+        let forward = self.descent.packing(self.layout.slots());
+        let level = self.gradient_level();
+        let back = Packing { level, scale: self.descent.params.scale(level), ..forward };
         let (batch, bounds) = (self.layout.ciphertexts, self.options.rows);
-        let input = |t: usize| Input { name: format!("mini-batch {t}"), batch, packing, bounds };
-        (1..=self.used_batches()).map(input).collect()
+        let input = |name: String, packing| Input { name, batch, packing, bounds };
+        let pair = |t: usize| {
+            [input(format!("mini-batch {t}"), forward), input(format!("mini-batch {t} for its gradient"), back)]
+        };
+        (1..=self.used_batches()).flat_map(pair).collect()
     }
 
     fn model(&self) -> Maps<'_> {

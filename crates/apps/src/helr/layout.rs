@@ -4,10 +4,15 @@
 //! With F features (padded) and B rows there are C = F·B/slots ciphertexts. Each ciphertext has B places, one per row,
 //! of f = F/C slots. In ciphertext k, place i holds block (i + k) mod C of row i. The weights are one ciphertext with
 //! period F, so that place i holds block i mod C. Rotated by k blocks, the weights match ciphertext k. Adding up the C
-//! products is cheap and leaves f partial products per row to sum. The gradient uses the same scheme backwards: the
-//! contribution of ciphertext k is rotated by −k blocks. C − 1 rotations of one ciphertext replace log₂(B) rotations of
-//! each of C. Differs: \[HELR\] also cuts features into blocks, but stores one block per ciphertext and sums the rows
-//! of each block separately. This is the diagonal method of \[JVC18\] on blocks.
+//! products is cheap and leaves f partial products per row to sum. C − 1 rotations of one ciphertext, from one
+//! decomposition, replace log₂(B) rotations of each of C. Differs: \[HELR\] also cuts features into blocks, but stores one
+//! block per ciphertext and sums the rows of each block separately. This is the diagonal method of \[JVC18\] on blocks.
+//!
+//! For the gradient the rows are encrypted a second time ([`Layout::pack_for_gradient`]), where every slot has its own
+//! feature: slot s holds feature s mod F, of a row that the factors of the rows reach in ciphertext k when they are rotated
+//! by k blocks. So factors are rotated in place of products: again one ciphertext, by the same keys, and the C products
+//! are added before relinearization. Sums over a place and copies to it run in the same direction and share their keys as
+//! well: copies end f − 1 slots too far, and the second packing is shifted by as much.
 
 use super::encrypted::HelrError;
 use limbwise::Complex64;
@@ -63,6 +68,18 @@ impl Layout {
         (0..self.ciphertexts).map(ciphertext).collect()
     }
 
+    /// Row-major values times a factor, one slot vector per ciphertext: in ciphertext k, slot s holds feature s mod F of the
+    /// row in whose place slot s + f − 1 is, k places further. Padding rows and columns are zero.
+    pub fn pack_for_gradient(self, values: &[f64], factor: f64) -> Vec<Vec<Complex64>> {
+        let (f, cols) = (self.block(), self.columns);
+        let value = |k: usize, s: usize| {
+            let (row, column) = ((((s + f - 1) / f) + k) % self.rows, s % self.features);
+            let found = if column < cols { values.get(row * cols + column) } else { None };
+            Complex64::from(factor * found.copied().unwrap_or_default())
+        };
+        (0..self.ciphertexts).map(|k| (0..self.slots()).map(|s| value(k, s)).collect()).collect()
+    }
+
     /// A constant in the first slot of each place, zero elsewhere.
     pub fn firsts(self, value: f64) -> Vec<Complex64> {
         let mut slots = vec![Complex64::default(); self.slots()];
@@ -105,15 +122,17 @@ mod tests {
                 let wanted: f64 = row.iter().zip(&v).map(|(z, w)| z * w).sum();
                 assert!((got - wanted).abs() < 1e-9);
             }
-            let p: Vec<f64> = (0..slots).map(|s| value(s / f)).collect();
+            // Factors of the rows in the first slots of their places, copied in the direction of the sums above.
+            let p = |i: usize| value(3 * i + 1);
+            let firsts: Vec<f64> = (0..slots).map(|s| if s % f == 0 { p(s / f) } else { 0.0 }).collect();
+            let copies: Vec<f64> = (0..slots).map(|s| (0..f).map(|t| firsts[(s + t) % slots]).sum()).collect();
             let mut gradient = vec![0.0; layout.features];
-            for (k, z) in packed.iter().enumerate() {
-                let product: Vec<f64> = z.iter().zip(&p).map(|(z, p)| z * p).collect();
-                let back = rotated(&product, slots - k * f % slots);
-                back.iter().enumerate().for_each(|(s, x)| gradient[s % layout.features] += x);
+            for (k, z) in layout.pack_for_gradient(&matrix, 1.0).iter().enumerate() {
+                let products = z.iter().zip(rotated(&copies, k * f)).map(|(z, p)| z.re * p);
+                products.enumerate().for_each(|(s, x)| gradient[s % layout.features] += x);
             }
             for (column, got) in gradient.iter().enumerate() {
-                let of_row = |(i, row): (usize, &[f64])| row.get(column).map_or(0.0, |z| z * value(i));
+                let of_row = |(i, row): (usize, &[f64])| row.get(column).map_or(0.0, |z| z * p(i));
                 let wanted: f64 = matrix.chunks_exact(columns).enumerate().map(of_row).sum();
                 assert!((got - wanted).abs() < 1e-9, "column {column}: {got} for {wanted}");
             }

@@ -71,9 +71,9 @@ impl Descent {
     }
 
     /// Runs all iterations, from the start or from a checkpoint. Returns the last weights and their companion.
-    pub(crate) fn run<D: Device>(
+    pub(crate) fn run<D: Device, I: Iterations<D>>(
         &self,
-        layout: &impl Iterations<D>,
+        layout: &I,
         auto: &Auto<'_, D>,
         batches: &[Ciphertext<D>],
         observer: &mut dyn Observer,
@@ -82,11 +82,12 @@ impl Descent {
         let mut state = match journal.resume()? {
             Some(state) if (1..=self.iterations).contains(&state.step) && state.ciphertexts.len() == 2 => state,
             Some(_) => return Err(limbwise::Error::State),
-            None => layout.first(auto, &batches[0], observer)?,
+            None => layout.first(auto, &batches[..I::INPUTS], observer)?,
         };
         for t in state.step..self.iterations {
             journal.keep(&state)?;
-            state = layout.next(auto, &batches[t % batches.len()], &state, observer)?;
+            let rows = &batches[t * I::INPUTS % batches.len()..][..I::INPUTS];
+            state = layout.next(auto, rows, &state, observer)?;
         }
         journal.keep(&state)?;
         Ok(state)
@@ -95,14 +96,17 @@ impl Descent {
 
 /// One packing of gradient descent. A state is two ciphertexts and the number of finished iterations.
 pub(crate) trait Iterations<D: Device> {
+    /// Inputs that hold the rows of one mini-batch.
+    const INPUTS: usize;
+
     /// State after the first iteration, from zero weights.
-    fn first(&self, auto: &Auto<'_, D>, rows: &Ciphertext<D>, observer: &mut dyn Observer) -> Result<State<D>>;
+    fn first(&self, auto: &Auto<'_, D>, rows: &[Ciphertext<D>], observer: &mut dyn Observer) -> Result<State<D>>;
 
     /// State after one more iteration. Bootstraps first if due.
     fn next(
         &self,
         auto: &Auto<'_, D>,
-        rows: &Ciphertext<D>,
+        rows: &[Ciphertext<D>],
         state: &State<D>,
         observer: &mut dyn Observer,
     ) -> Result<State<D>>;

@@ -372,11 +372,13 @@ impl Program for Logreg {
 }
 
 impl<D: Device> Iterations<D> for Logreg {
+    const INPUTS: usize = 1;
+
     /// From zero weights σ̂ is σ̂(0) everywhere: the first step is a multiple of the sum of rows.
-    fn first(&self, auto: &Auto<'_, D>, rows: &Ciphertext<D>, observer: &mut dyn Observer) -> Result<State<D>> {
+    fn first(&self, auto: &Auto<'_, D>, rows: &[Ciphertext<D>], observer: &mut dyn Observer) -> Result<State<D>> {
         observer.step("iteration 1", 0, self.options.iterations + 1);
         let _region = auto.eval.device().region("iteration", 1);
-        let sum = self.sum_of_rows(auto, rows)?;
+        let sum = self.sum_of_rows(auto, &rows[0])?;
         let w = auto.scale_to(&sum, self.descent.rate(0) * self.descent.polynomial.at(0.0), sum.level - 1)?;
         let walk = Walk::START.after(0.0, Added { unit: 0.0, ahead: w.estimate.error(), before: 0.0 });
         Ok(State { step: 1, ciphertexts: vec![w.clone(), w], numbers: walk.numbers() })
@@ -386,7 +388,7 @@ impl<D: Device> Iterations<D> for Logreg {
     fn next(
         &self,
         auto: &Auto<'_, D>,
-        rows: &Ciphertext<D>,
+        rows: &[Ciphertext<D>],
         state: &State<D>,
         observer: &mut dyn Observer,
     ) -> Result<State<D>> {
@@ -404,7 +406,7 @@ impl<D: Device> Iterations<D> for Logreg {
         };
         observer.step(&format!("iteration {}", t + 1), t, total);
         let _region = auto.eval.device().region("iteration", u32::try_from(t + 1).unwrap_or(u32::MAX));
-        let (next, walk) = self.iterate(auto, (rows, t), [&w, &before], walk)?;
+        let (next, walk) = self.iterate(auto, (&rows[0], t), [&w, &before], walk)?;
         Ok(State { step: t + 1, ciphertexts: vec![next, w], numbers: walk.numbers() })
     }
 }

@@ -8,7 +8,7 @@
 //! β = 4, r = 7, 32 weights, 4 sums and N = 2^16 that is 1.9 GB instead of 4.8.
 //!
 //! Weights of one limb are transformed before their product, so they meet whole limbs: as many rotations at a time as a
-//! thread has rows for.
+//! thread has rows for. Where all terms are added as they are, rotations are made in their sum.
 
 use super::{
     prepare::{Prepared, Raising},
@@ -56,13 +56,23 @@ struct Rotated<'a> {
     maps: Vec<Arc<ValueMap>>,
     more: &'a [CpuPoly],
     sums: &'a [Terms<'a, CpuPoly>],
-    /// Whether a weight is of one limb.
-    one_limb: bool,
+    terms: Kind,
     /// Batch entries of each half.
     batch: usize,
     /// Rows for the raised limbs of each digit, and others up to [`TOGETHER`] a digit, which rotations lie in; a set for
     /// each thread.
     scratch: Vec<Mutex<Vec<Row>>>,
+}
+
+/// What the terms of all sums are.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// Operands as they are.
+    Ones,
+    /// Products with weights, all of them given by their values.
+    Values,
+    /// Products with weights, some of one limb.
+    OneLimb,
 }
 
 /// One limb of one entry.
@@ -104,7 +114,7 @@ fn stretches(length: usize, lines: usize) -> impl Iterator<Item = Stretch> {
 
 impl Cpu {
     /// [`limbwise_device::composites::rotated_sums`] with at least one rotation and weights that all entries share; with at
-    /// least two digits if a weight is of one limb.
+    /// least two digits if a weight is of one limb. Either all terms have a weight, or none.
     pub(crate) fn fused_rotated_sums(
         &self,
         c: &CpuPoly,
@@ -113,7 +123,12 @@ impl Cpu {
         more: &[CpuPoly],
         sums: &[Terms<'_, CpuPoly>],
     ) -> Vec<CpuPoly> {
-        let one_limb = sums.iter().flatten().any(|(_, weight)| matches!(weight, Weight::OneLimb(_)));
+        let any = |kind: fn(&Weight<'_, CpuPoly>) -> bool| sums.iter().flatten().any(|(_, weight)| kind(weight));
+        let terms = match any(|weight| matches!(weight, Weight::OneLimb(_))) {
+            true => Kind::OneLimb,
+            false if any(|weight| matches!(weight, Weight::One)) => Kind::Ones,
+            false => Kind::Values,
+        };
         let ring = &c.shape.ring;
         let (tables, key) = (self.tables(ring), &rotations[0].key);
         let full = c.shape.basis | key.special;
@@ -127,7 +142,7 @@ impl Cpu {
             maps: rotations.iter().map(|rotation| tables.value_map(rotation.galois)).collect(),
             more,
             sums,
-            one_limb,
+            terms,
             batch,
             scratch: self.rows_of_threads(ring, TOGETHER * key.digits.len()),
         };
@@ -162,9 +177,13 @@ impl Cpu {
 }
 
 impl Rotated<'_> {
-    /// Limbs that are raised together: weights of one limb need the room of the others.
+    /// Limbs that are raised together: weights of one limb need the room of the others, sums without weights none.
     fn together(&self) -> usize {
-        if self.one_limb { 1 } else { RAISED }
+        match self.terms {
+            Kind::OneLimb => 1,
+            Kind::Values => RAISED,
+            Kind::Ones => TOGETHER,
+        }
     }
 
     /// Some limbs of one entry of all sums.
@@ -177,9 +196,37 @@ impl Rotated<'_> {
         for (place, (prime, mut out)) in limbs.into_iter().enumerate() {
             let digits: Vec<&[Line]> = self.raising.values(entry, (place, prime), raised, self.together()).collect();
             let limb = Limb { entry, prime, kernels: self.tables.prime(prime), digits: &digits };
-            match self.one_limb {
-                true => self.whole_limb(limb, room, &mut out),
-                false => self.limb(limb, room, &mut out),
+            match self.terms {
+                Kind::Ones => self.plain_limb(limb, &mut out),
+                Kind::Values => self.limb(limb, room, &mut out),
+                Kind::OneLimb => self.whole_limb(limb, room, &mut out),
+            }
+        }
+    }
+
+    /// One limb of one entry of all sums, whose terms are added as they are.
+    fn plain_limb(&self, limb: Limb<'_>, out: &mut [Halves<'_>]) {
+        let Limb { entry, prime, kernels, digits } = limb;
+        let mut permuted = vec![Line::default(); PERMUTED * (digits.len() + 1)];
+        for stretch in stretches(digits[0].len(), STRETCH) {
+            for (terms, out) in self.sums.iter().zip(&mut *out) {
+                let mut out = out.each_mut().map(|half| &mut half[stretch.all.clone()]);
+                let mut end = End::Set;
+                for &(i, _) in terms {
+                    match i.checked_sub(self.rotations.len()) {
+                        None => self.rotate(limb, i, &stretch, (&mut out, end), &mut permuted),
+                        Some(more) => {
+                            for (half, out) in out.iter_mut().enumerate() {
+                                let x = &self.more[more].limb(half * self.batch + entry, prime)[stretch.all.clone()];
+                                match end {
+                                    End::Set => out.copy_from_slice(x),
+                                    _ => kernels.add_assign(out, x),
+                                }
+                            }
+                        }
+                    }
+                    end = End::Add;
+                }
             }
         }
     }
@@ -201,7 +248,7 @@ impl Rotated<'_> {
                 let mut rows = [new_lines(b), new_lines(a)];
                 for stretch in stretches(length, STRETCH) {
                     let mut part = rows.each_mut().map(|half| &mut half[stretch.all.clone()]);
-                    self.rotate(limb, rotation, &stretch, &mut part, &mut permuted);
+                    self.rotate(limb, rotation, &stretch, (&mut part, End::Set), &mut permuted);
                 }
                 halves.push(rows);
             }
@@ -218,7 +265,7 @@ impl Rotated<'_> {
                     }
                     let factors = terms.iter().zip(&*extended).map(|((_, weight), row)| match weight {
                         Weight::Values(values) => values.limb(0, limb.prime),
-                        Weight::OneLimb(_) => row.lines(),
+                        Weight::OneLimb(_) | Weight::One => row.lines(),
                     });
                     let terms: Vec<Term<'_, 2>> =
                         terms.iter().zip(factors).map(|(&(with, _), factor)| Term { factor, with }).collect();
@@ -252,7 +299,7 @@ impl Rotated<'_> {
                     }
                     let mut place = || &mut places.next().expect("there is room")[..stretch.all.len()];
                     let mut pair = [place(), place()];
-                    self.rotate(limb, rotation, &stretch, &mut pair, &mut permuted);
+                    self.rotate(limb, rotation, &stretch, (&mut pair, End::Set), &mut permuted);
                     halves.push(pair);
                 }
                 self.add(limb, &Made { numbers, halves }, &stretch, &mut begun, out);
@@ -271,7 +318,7 @@ impl Rotated<'_> {
     fn ask_for_weights(&self, Limb { prime, kernels, .. }: Limb<'_>, sum: usize, stretch: &Stretch) {
         let first = stretch.bare.start..stretch.bare.end.min(stretch.bare.start + ASKED);
         let weights = self.sums.get(sum).into_iter().flatten();
-        weights.for_each(|(_, Weight::Values(weight) | Weight::OneLimb(weight))| {
+        weights.filter_map(|(_, weight)| weight.poly()).for_each(|weight| {
             kernels.ask_for(&weight.limb(0, prime)[first.clone()]);
         });
     }
@@ -298,8 +345,15 @@ impl Rotated<'_> {
         }
     }
 
-    /// A stretch of one rotation.
-    fn rotate(&self, limb: Limb<'_>, rotation: usize, stretch: &Stretch, out: &mut Halves<'_>, permuted: &mut [Line]) {
+    /// Sets a stretch to that of one rotation, or adds it.
+    fn rotate(
+        &self,
+        limb: Limb<'_>,
+        rotation: usize,
+        stretch: &Stretch,
+        (out, end): (&mut Halves<'_>, End),
+        permuted: &mut [Line],
+    ) {
         let Limb { entry, prime, kernels, digits } = limb;
         let (isa, map) = (self.dev.isa(), &self.maps[rotation]);
         let onto = self.onto.shape().basis.contains(prime).then(|| self.onto.limb(entry, prime));
@@ -318,7 +372,7 @@ impl Rotated<'_> {
                 .map(|(factor, pair)| Term { factor: &factor[..lines], with: pair.map(|half| &half[range.clone()]) })
                 .collect();
             let onto = onto.map(|_| Onto { limbs: [Some(&last[..lines]), None], times: 1 });
-            let sum = Sum { onto, ..Sum::of(&terms, End::Set) };
+            let sum = Sum { onto, ..Sum::of(&terms, end) };
             kernels.inner_products(out.each_mut().map(|half| &mut half[from..from + lines]), &sum);
         }
         out.iter_mut().for_each(|half| half[stretch.bare.len()..].fill(Line::default()));
@@ -332,9 +386,9 @@ impl Rotated<'_> {
             self.ask_for_weights(limb, sum + 1, stretch);
             let terms: Vec<Term<'_, 2>> = terms
                 .iter()
-                .filter_map(|&(i, Weight::Values(weight) | Weight::OneLimb(weight))| {
+                .filter_map(|&(i, weight)| {
                     let with = self.operand(limb, i, made, stretch)?;
-                    Some(Term { with, factor: &weight.limb(0, prime)[stretch.all.clone()] })
+                    Some(Term { with, factor: &weight.poly()?.limb(0, prime)[stretch.all.clone()] })
                 })
                 .collect();
             if terms.is_empty() {

@@ -17,7 +17,10 @@ use crate::{
     threads,
 };
 use limbwise_device::{Basis, Domain, Handle as _, Terms, Weight};
-use std::sync::{Mutex, PoisonError};
+use std::{
+    ops::Range,
+    sync::{Mutex, PoisonError},
+};
 
 /// Lines of all operands that stay in the cache while weights stream by: 4 MiB, of the L3 cache. Stretches that would
 /// fit the L2 cache are so short that the hardware does not follow the streams (measured on Zen 4: a third slower).
@@ -30,20 +33,22 @@ type Products<'a> = Vec<(usize, &'a CpuPoly)>;
 struct Sorted<'a> {
     values: Products<'a>,
     one_limb: Products<'a>,
+    /// Operands that are added as they are.
+    ones: Vec<usize>,
     /// Whether all entries of the batch have the same weights.
     shared: bool,
 }
 
 impl<'a> Sorted<'a> {
     fn new(terms: &Terms<'a, CpuPoly>) -> Self {
-        let mut sorted = Self { values: Vec::new(), one_limb: Vec::new(), shared: true };
+        let mut sorted = Self { values: Vec::new(), one_limb: Vec::new(), ones: Vec::new(), shared: true };
         for &(i, weight) in terms {
-            let (kind, poly) = match weight {
-                Weight::Values(values) => (&mut sorted.values, values),
-                Weight::OneLimb(limb) => (&mut sorted.one_limb, limb),
-            };
-            kind.push((i, poly));
-            sorted.shared &= poly.shape.batch == 1;
+            match weight {
+                Weight::Values(values) => sorted.values.push((i, values)),
+                Weight::OneLimb(limb) => sorted.one_limb.push((i, limb)),
+                Weight::One => sorted.ones.push(i),
+            }
+            sorted.shared &= weight.poly().is_none_or(|poly| poly.shape.batch == 1);
         }
         sorted
     }
@@ -150,16 +155,28 @@ impl Weighted<'_> {
         let stretch = (CACHED / (self.x.len() * first.out.len())).clamp(1, length);
         for start in (0..length).step_by(stretch) {
             let range = start..(start + stretch).min(length);
+            parts.iter_mut().for_each(|part| self.add_ones(prime, part, &range));
             for part in parts.iter_mut().filter(|part| !part.sum.values.is_empty()) {
                 let width = if part.sum.shared { 2 } else { 1 };
+                let end = if part.sum.ones.is_empty() { End::Set } else { End::Add };
                 for (entry, out) in (0..).step_by(width).zip(part.out.chunks_mut(width)) {
                     let weights = part.sum.values.iter().map(|(i, w)| (*i, &w.limb(entry, prime)[range.clone()]));
-                    self.products(Limb { entry, prime }, weights, &range, out, End::Set);
+                    self.products(Limb { entry, prime }, weights, &range, out, end);
                 }
             }
         }
         for part in parts.iter_mut().filter(|part| !part.sum.one_limb.is_empty()) {
             self.one_limb_weights(prime, part);
+        }
+    }
+
+    /// Begins a sum with the operands that are added as they are.
+    fn add_ones(&self, prime: usize, part: &mut Part<'_>, range: &Range<usize>) {
+        let Some((first, rest)) = part.sum.ones.split_first() else { return };
+        for (entry, out) in part.out.iter_mut().enumerate() {
+            let (out, x) = (&mut out[range.clone()], |i: usize| &self.x[i].limb(entry, prime)[range.clone()]);
+            out.copy_from_slice(x(*first));
+            rest.iter().for_each(|&i| self.tables.prime(prime).add_assign(out, x(i)));
         }
     }
 
@@ -171,7 +188,8 @@ impl Weighted<'_> {
         // Entries with weights of their own go one by one.
         let alike = if part.sum.shared { entries } else { 1 };
         for (first, out) in (0..).step_by(alike).zip(part.out.chunks_mut(alike)) {
-            let mut end = if part.sum.values.is_empty() { End::Set } else { End::Add };
+            let begun = !part.sum.values.is_empty() || !part.sum.ones.is_empty();
+            let mut end = if begun { End::Add } else { End::Set };
             for weights in part.sum.one_limb.chunks(TOGETHER) {
                 for ((_, weight), row) in weights.iter().zip(scratch.iter_mut()) {
                     self.dev.extend(self.tables, weight, Limb { entry: first, prime }, new_lines(row));
@@ -190,7 +208,7 @@ impl Weighted<'_> {
         &self,
         limb: Limb,
         weights: impl Iterator<Item = (usize, &'w [Line])>,
-        range: &std::ops::Range<usize>,
+        range: &Range<usize>,
         out: &mut [&mut [Line]],
         end: End,
     ) {

@@ -152,6 +152,9 @@ impl<D: Device> Work<'_, D> {
         for last in [Weight::Values(&values), Weight::OneLimb(&limb)] {
             drop(dev.rotated_sums(&c, &onto, &rotations, std::slice::from_ref(&both), &[sum(last), sum(last)]));
         }
+        let one = |i| (i, Weight::One);
+        drop(dev.rotated_sums(&c, &onto, &rotations, std::slice::from_ref(&both), &[vec![one(0), one(3), one(2)]]));
+        drop(dev.rotated_sums(&c, &onto, &rotations, &[], &[vec![one(0)], vec![one(1)], vec![one(2)]]));
     }
 
     fn weighted_sums(&self) {
@@ -161,6 +164,7 @@ impl<D: Device> Work<'_, D> {
             let one_limb = (0..ones).map(|i| (i % 2, Weight::OneLimb(&limbs[i % 2])));
             [(0, Weight::Values(&values)), (1, Weight::Values(&values))].into_iter().chain(one_limb).collect()
         };
+        drop(self.dev.weighted_sums(&x, &[vec![(0, Weight::One)], vec![(1, Weight::One), (0, Weight::One)]]));
         drop(self.dev.weighted_sums(&x, &[sum(0), sum(3), sum(11), sum(1)]));
     }
 

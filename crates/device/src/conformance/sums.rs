@@ -38,7 +38,17 @@ pub(super) fn sums<D: HostRead>(dev: &D, ring: &Ring) {
     let terms: Vec<D::Poly> = (32..35).map(|label| upload(dev, &two, &words(&two, label))).collect();
     let (w, v) = (upload(dev, &one, &words(&one, 35)), upload(dev, &two, &words(&two, 36)));
     let (w, v, limb) = (Weight::Values(&w), Weight::Values(&v), Weight::OneLimb(&limb));
-    let rows = [vec![(0, w), (1, v), (2, limb)], vec![(2, w)], vec![(1, limb), (1, w), (0, v)]];
+    let one = Weight::One;
+    let rows = [
+        vec![(0, w), (1, v), (2, limb)],
+        vec![(2, w)],
+        vec![(1, limb), (1, w), (0, v)],
+        vec![(2, one)],
+        vec![(0, one), (1, one), (0, one)],
+        vec![(0, one), (1, w), (2, one), (2, limb)],
+        vec![(1, v), (0, one)],
+        vec![(1, limb), (2, one)],
+    ];
     let got = dev.weighted_sums(&terms, &rows);
     let expected = composites::weighted_sums(dev, &terms, &rows);
     assert_eq!(got.len(), rows.len(), "weighted_sums: one result a sum");

@@ -34,8 +34,11 @@ pub(super) fn composites_over_qp<D: HostRead>(dev: &D, c: &D::Poly, d: &D::Poly,
     let plain = |i| (i, Weight::Values(&w));
     let sums = [vec![plain(0), plain(4)], (0..5).map(plain).collect(), vec![plain(4)], vec![plain(3)]];
     let others = [vec![plain(1), (4, Weight::Values(&v))], vec![(2, Weight::OneLimb(&limb)), plain(0)]];
+    let one = |i| (i, Weight::One);
+    let alone = [vec![one(0), one(4), one(2)], vec![one(4), one(1)], vec![one(3)], vec![one(1), one(4), one(0)]];
+    let mixed = [vec![one(0), plain(1), one(4)], vec![one(2), (2, Weight::OneLimb(&limb))]];
     for onto in [d, &half] {
-        for sums in [&sums[..], &others[..]] {
+        for sums in [&sums[..], &others[..], &alone[..], &mixed[..]] {
             let run = |default: bool| match default {
                 true => composites::rotated_sums(dev, c, onto, &rotations, std::slice::from_ref(&whole), sums),
                 false => dev.rotated_sums(c, onto, &rotations, std::slice::from_ref(&whole), sums),

@@ -104,6 +104,7 @@ fn viewed<D: Device>(dev: &D, of: &[D::Poly], how: How) -> D::Poly {
 pub(super) enum Owned<P> {
     Values(P),
     OneLimb(P),
+    One,
 }
 
 /// Generates both halves: the same code with home and away exchanged.
@@ -188,6 +189,7 @@ macro_rules! half {
                 let weight = |weight: &Weight<'_, Either<H::Poly, D::Poly>>| match weight {
                     Weight::Values(p) => Owned::Values(self.of(p)),
                     Weight::OneLimb(p) => Owned::OneLimb(self.of(p)),
+                    Weight::One => Owned::One,
                 };
                 sums.iter().map(|sum| sum.iter().map(|(i, of)| (*i, weight(of))).collect()).collect()
             }
@@ -199,6 +201,7 @@ macro_rules! half {
                 let weight = |weight: &'w Owned<$device::Poly>| match weight {
                     Owned::Values(p) => Weight::Values(p),
                     Owned::OneLimb(p) => Weight::OneLimb(p),
+                    Owned::One => Weight::One,
                 };
                 sums.iter().map(|sum| sum.iter().map(|(i, of)| (*i, weight(of))).collect()).collect()
             }

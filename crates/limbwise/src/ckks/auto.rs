@@ -270,7 +270,7 @@ impl<'a, D: Device> Auto<'a, D> {
         self.eval.conjugate(&self.settle(a)?)
     }
 
-    /// `Σ_{i < count} rotate(a, i·stride)`.
+    /// `Σ_{i < count} rotate(a, i·stride)` by doubling.
     ///
     /// # Errors
     /// A missing key.

@@ -1,6 +1,7 @@
 //! Moving slots: rotations, conjugation, and sums built from them.
 
 use super::{
+    Estimate,
     ciphertext::Ciphertext,
     evaluator::{Evaluator, linear},
     watch::With,
@@ -8,14 +9,24 @@ use super::{
 use crate::{
     error::Result,
     rlwe::{
-        DivisionRounding, KeyName,
+        DivisionRounding, KeyName, noise,
         operations::{self, KeyedAutomorphism},
     },
 };
-use limbwise_device::{Device, Region, Rotation};
+use limbwise_device::{Device, Handle as _, Region, Rotation, Terms, Weight, composites::product};
 use limbwise_math::galois::GaloisElement;
 
 const ROTATE: &str = Region::Rotate.name();
+const INNER_SUM: &str = "inner_sum";
+
+/// How many terms a step of [`Evaluator::inner_sum_in`] adds up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fold {
+    /// Two terms: the fewest keys.
+    Doubling,
+    /// Four terms, of one decomposition: half the steps, and half as many keys more. For counts that are powers of two.
+    Quadrupling,
+}
 
 /// A ciphertext with the digits of its second half, raised to QP once: all rotations share them.
 pub struct Hoisted<'e, 'a, D: Device> {
@@ -145,12 +156,75 @@ impl<D: Device> Evaluator<'_, D> {
         Ok(Ciphertext { estimate, shadow: None, parts, ..*a })
     }
 
+    /// Rotations of one ciphertext, of which it is decomposed once for all.
+    ///
+    /// Cost: for r rotations one mod_up, r gadget products and 2r mod_downs.   Source: \[HS18\]
+    ///
+    /// # Errors
+    /// As [`Self::rotate`].
+    pub fn rotations(&self, a: &Ciphertext<D>, steps: &[i64]) -> Result<Vec<Ciphertext<D>>> {
+        let moves: Vec<_> = steps.iter().map(|&steps| self.shorter(a, steps)).collect();
+        let elements: Vec<GaloisElement> = moves.iter().flatten().map(|&(_, g)| g).collect();
+        if elements.len() < 2 || !self.keys_are_whole(&elements, a.level) {
+            return steps.iter().map(|&steps| self.rotate(a, steps)).collect();
+        }
+        let (c0, c1) = linear(ROTATE, a)?;
+        let (dev, basis) = (self.dev, self.params.basis(a.level));
+        let _region = dev.region("rotations", 0);
+        let keyed = elements.iter().map(|&g| self.rotation(ROTATE, g, a.level)).collect::<Result<Vec<_>>>()?;
+        let sums: Vec<Terms<'_, D::Poly>> = (0..keyed.len()).map(|i| vec![(i, Weight::One)]).collect();
+        let mut made = dev.rotated_sums(c1, &self.times_special(c0, a.level), &keyed, &[], &sums).into_iter();
+        let mut moved = |(left, g): (usize, GaloisElement)| {
+            let divided = dev.mod_down(&made.next().expect("a sum for each rotation"), basis);
+            let parts = [0, 1].map(|half| dev.split(&divided, half * a.batch(), (half + 1) * a.batch())).into();
+            let estimate = a.estimate.after_automorphism(g, self.params.log_n());
+            let estimate = estimate.after_key_switch(self.params, a.level, a.slots, a.scale);
+            let shadow = a.shadow.as_ref().map(|s| s.rotated(left));
+            self.report(ROTATE, &[a], With::Galois(g), Ciphertext { parts, estimate, shadow, ..*a })
+        };
+        Ok(moves.into_iter().map(|turn| turn.map_or_else(|| a.clone(), &mut moved)).collect())
+    }
+
+    /// P·half over Q.
+    fn times_special(&self, half: &D::Poly, level: usize) -> D::Poly {
+        let ((_, special), basis) = (self.params.gadget(level), half.shape().basis);
+        self.dev.scale_limbs(half.clone(), &product(self.params.ring(), special, basis))
+    }
+
+    /// Whether the keys of some rotations are in memory as they are used.
+    fn keys_are_whole(&self, elements: &[GaloisElement], level: usize) -> bool {
+        elements.iter().all(|&g| self.keys.is_whole(KeyName::galois(g, self.params, level)))
+    }
+
+    /// The estimate after a key switch that stays over QP: the noise of the digits without the rounding.
+    pub(super) fn switched_over_qp(&self, of: Estimate, g: GaloisElement, at: &Ciphertext<D>, scale: f64) -> Estimate {
+        let params = self.params;
+        let [whole, rounding] = [noise::key_switch(params, at.level), noise::division(params)];
+        let digits = (whole * whole - rounding * rounding).max(0.0).sqrt();
+        of.after_automorphism(g, params.log_n()).with_noise(digits, at.slots, scale)
+    }
+
+    /// [`Self::inner_sum`] in steps of two terms or of four.
+    ///
+    /// Cost: a power of four takes for each factor of four a mod_up, three gadget products and a mod_down of one half, and one
+    /// mod_down at the end.   Source: \[BMTH21\] §4 (sums over QP).
+    ///
+    /// # Errors
+    /// As [`Self::rotate`].
+    pub fn inner_sum_in(&self, fold: Fold, a: &Ciphertext<D>, stride: i64, count: usize) -> Result<Ciphertext<D>> {
+        if fold == Fold::Doubling || !count.is_power_of_two() {
+            return self.inner_sum(a, stride, count);
+        }
+        let odd = 1 << (count.ilog2() % 2);
+        self.by_quadrupling(&self.inner_sum(a, stride, odd)?, stride * odd as i64, count / odd)
+    }
+
     /// `Σ_{i < count} rotate(a, i·stride)` by doubling: at most 2·log₂(count) rotations, log₂ for powers of two.
     ///
     /// # Errors
     /// As [`Self::rotate`].
     pub fn inner_sum(&self, a: &Ciphertext<D>, stride: i64, count: usize) -> Result<Ciphertext<D>> {
-        let _region = self.dev.region("inner_sum", 0);
+        let _region = self.dev.region(INNER_SUM, 0);
         let mut power = a.clone(); // the sum of 2^k terms
         let mut sum: Option<Ciphertext<D>> = None;
         let (mut left, mut length, mut done) = (count.max(1), 1i64, 0i64);
@@ -172,7 +246,73 @@ impl<D: Device> Evaluator<'_, D> {
         }
     }
 
-    /// The sum of all messages of a batch, as a batch of one.
+    /// [`Self::inner_sum`] of 4^k terms. Between steps the first half stays over QP; the second half is divided, for the
+    /// next step decomposes it.
+    fn by_quadrupling(&self, a: &Ciphertext<D>, stride: i64, count: usize) -> Result<Ciphertext<D>> {
+        if count == 1 {
+            return Ok(a.clone());
+        }
+        let (c0, c1) = linear(INNER_SUM, a)?;
+        let (dev, basis) = (self.dev, self.params.basis(a.level));
+        let (mut first, mut second) = (self.times_special(c0, a.level), c1.clone());
+        let (mut estimate, mut shadow) = (a.estimate, a.shadow.clone());
+        let mut elements = Vec::new();
+        for step in 0..count.ilog2() / 2 {
+            let moves = [1, 2, 3].map(|i| self.shorter(a, i * stride << (2 * step)));
+            let sum = self.with_rotations([&first, &second], a.level, &moves)?;
+            let before = estimate;
+            for turn in &moves {
+                let moved = turn.map_or(before, |(_, g)| self.switched_over_qp(before, g, a, a.scale));
+                estimate = estimate.sum(moved);
+            }
+            estimate = estimate.divided(self.params, a.slots, a.scale);
+            shadow = shadow.map(|x| {
+                let turned = moves.iter().map(|turn| turn.map_or_else(|| x.clone(), |(left, _)| x.rotated(left)));
+                turned.fold(x.clone(), |sum, turned| sum.zip(&turned, |x, y| x + y))
+            });
+            let unmoved = GaloisElement::rotation(0, self.params.log_n());
+            elements.push(moves.map(|turn| turn.map_or(unmoved, |(_, g)| g)).to_vec());
+            second = dev.mod_down(&dev.split(&sum, a.batch(), 2 * a.batch()), basis);
+            first = dev.split(&sum, 0, a.batch());
+        }
+        let parts = vec![dev.mod_down(&first, basis), second];
+        let sum = Ciphertext { parts, estimate, shadow, ..*a };
+        Ok(self.report(INNER_SUM, &[a], With::Rotations(&elements), sum))
+    }
+
+    /// P times a ciphertext, whose first half comes with this factor, plus its rotations, both halves over QP. Rotations whose
+    /// keys are not in memory as they are used come one after the other.
+    fn with_rotations(
+        &self,
+        [first, second]: [&D::Poly; 2],
+        level: usize,
+        moves: &[Option<(usize, GaloisElement)>],
+    ) -> Result<D::Poly> {
+        let (dev, (_, special)) = (self.dev, self.params.gadget(level));
+        let over_qp = |half: &D::Poly| {
+            let lacks = special - half.shape().basis;
+            match lacks.is_empty() {
+                true => half.clone(),
+                false => dev.join(&[half, &dev.zeros(&half.shape().with_basis(lacks))]),
+            }
+        };
+        let itself = dev.stack(&[&over_qp(first), &over_qp(&self.times_special(second, level))]);
+        let elements: Vec<GaloisElement> = moves.iter().flatten().map(|&(_, g)| g).collect();
+        let unmoved = elements.len()..moves.len();
+        let mut sum = unmoved.fold(itself.clone(), |sum, _| dev.add(&sum, &itself));
+        drop(itself);
+        let together = if self.keys_are_whole(&elements, level) { elements.len() } else { 1 };
+        for elements in elements.chunks(together.max(1)) {
+            let keyed = elements.iter().map(|&g| self.rotation(INNER_SUM, g, level)).collect::<Result<Vec<_>>>()?;
+            // The sum so far comes after the rotations.
+            let terms: Terms<'_, D::Poly> = (0..=keyed.len()).map(|i| (i, Weight::One)).collect();
+            sum = dev.rotated_sums(second, first, &keyed, std::slice::from_ref(&sum), &[terms]).remove(0);
+        }
+        Ok(sum)
+    }
+
+    /// The sum of all messages of a batch, as a batch of one. Their errors count as independent: a batch has one estimate,
+    /// by which those of its messages cannot be told apart.
     ///
     /// # Errors
     /// None: levels and scales are equal within a batch.
@@ -183,6 +323,6 @@ impl<D: Device> Evaluator<'_, D> {
         }
         let left = self.batch_sum(&self.split(a, 0, batch / 2))?;
         let right = self.batch_sum(&self.split(a, batch / 2, batch))?;
-        self.add(&left, &right)
+        Ok(Ciphertext { estimate: a.estimate.summed(batch), ..self.add(&left, &right)? })
     }
 }

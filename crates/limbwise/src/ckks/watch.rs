@@ -34,6 +34,8 @@ pub enum With<'a, D: Device> {
     },
     /// The Galois element of an automorphism.
     Galois(GaloisElement),
+    /// The Galois elements of rotations that are added to the operand, and to each sum those of the next step.
+    Rotations(&'a [Vec<GaloisElement>]),
     /// A linear map.
     Map(&'a LinearTransform<D>),
 }

@@ -3,7 +3,7 @@
 use crate::common::{Dev, Session, small, uniform};
 use limbwise::{
     Complex64, Error,
-    ckks::{Ciphertext, Packing, encrypt_secret},
+    ckks::{Ciphertext, Fold, Packing, encrypt_secret},
     params::{ParamsLiteral, PrimeChoice},
 };
 use limbwise_device::IntegerMatrix;
@@ -72,6 +72,40 @@ fn slots_move_in_both_directions() {
         for count in [1usize, 4, 6] {
             let sums: Vec<Complex64> = (0..slots).map(|i| (0..count).map(|j| x[(i + j) % slots]).sum()).collect();
             s.expect(&format!("inner_sum {count}"), &eval.inner_sum(&a, 1, count).unwrap(), &sums, 20.0);
+        }
+    }
+}
+
+/// Sums by steps of two and of four terms: strides both ways, counts that go round the slots, batches, and rotations of one
+/// decomposition.
+#[test]
+fn rotations_share_a_decomposition() {
+    let steps: Vec<i64> = (0..8).flat_map(|k| [1, 2, 3, -1, -2, -3].map(|i: i64| i << k)).collect();
+    let s = Session::new(&small(2), &steps);
+    let eval = s.eval();
+    for slots in [s.params.max_slots(), 32] {
+        let rows: Vec<Vec<Complex64>> = (0..2).map(|i| uniform(slots, &format!("row {i}"))).collect();
+        let packing = Packing { slots, ..s.packing() };
+        let plain = s.encoder.encode(&s.dev, &rows, packing).unwrap();
+        let pair = limbwise::ckks::encrypt(&s.dev, &s.params, &s.public, &plain).unwrap();
+        let turned = |steps: i64| -> Vec<Complex64> {
+            let at = usize::try_from(steps.rem_euclid(slots as i64)).unwrap();
+            rows.iter().flat_map(|row| row[at..].iter().chain(&row[..at]).copied()).collect()
+        };
+        for (stride, count) in [(1, 2), (1, 32), (-2, 16), (4, 8), (1, 64), (1, 1)] {
+            let all: Vec<Vec<Complex64>> = (0..count).map(|i| turned(i * stride)).collect();
+            let sums: Vec<Complex64> = (0..2 * slots).map(|at| all.iter().map(|row| row[at]).sum()).collect();
+            for fold in [Fold::Doubling, Fold::Quadrupling] {
+                let sum = eval.inner_sum_in(fold, &pair, stride, usize::try_from(count).unwrap()).unwrap();
+                s.expect(&format!("{fold:?}: {count} by {stride} of {slots}"), &sum, &sums, 17.0);
+            }
+        }
+        let wanted = [2, 0, -3, slots as i64 + 1];
+        let several = eval.rotations(&pair, &wanted).unwrap();
+        for (steps, rotated) in wanted.into_iter().zip(&several) {
+            s.expect(&format!("rotation {steps} of several"), rotated, &turned(steps), 21.0);
+            let alone = eval.rotate(&pair, steps).unwrap();
+            assert_eq!(rotated.estimate, alone.estimate, "rotation {steps}");
         }
     }
 }

@@ -56,11 +56,12 @@ struct Host {
 }
 
 /// Composites with a correction of their own; in other regions it is that of each operation.
-const COMPOSITES: [Region; 13] = [
+const COMPOSITES: [Region; 14] = [
     Region::KeySwitch,
     Region::KeySwitchOnto,
     Region::KeySwitchUndivided,
     Region::RotatedSums,
+    Region::AddedRotations,
     Region::Tensor,
     Region::ModUp,
     Region::GadgetProduct,

@@ -63,6 +63,7 @@ enum Probe {
     KeySwitchOnto,
     KeySwitchUndivided,
     RotatedSums,
+    AddedRotations,
     Tensor,
     ExtendLimb,
     WeightedSums,
@@ -72,7 +73,7 @@ enum Probe {
 }
 
 impl Probe {
-    const ALL: [Self; 24] = [
+    const ALL: [Self; 25] = [
         Self::Transform,
         Self::Mul,
         Self::MulAcc,
@@ -91,6 +92,7 @@ impl Probe {
         Self::KeySwitchOnto,
         Self::KeySwitchUndivided,
         Self::RotatedSums,
+        Self::AddedRotations,
         Self::Tensor,
         Self::ExtendLimb,
         Self::WeightedSums,
@@ -120,6 +122,7 @@ impl Probe {
             Self::KeySwitchOnto => "key_switch_onto",
             Self::KeySwitchUndivided => "key_switch_undivided",
             Self::RotatedSums => "rotated_sums",
+            Self::AddedRotations => "added_rotations",
             Self::Tensor => "tensor",
             Self::ExtendLimb => "extend_limb",
             Self::WeightedSums => "weighted_sums",
@@ -220,21 +223,42 @@ impl<D: Device> Bench<'_, D> {
 }
 
 impl<D: Device> Bench<'_, D> {
+    fn rotation(&self, steps: i64) -> Rotation<D::Poly> {
+        Rotation { galois: GaloisElement::rotation(steps, self.size.ring.log_n()), key: self.key() }
+    }
+
+    /// Both halves over the whole basis.
+    fn both(&self) -> D::Poly {
+        self.dev.stack(&[&self.values(self.size.full()), &self.values(self.size.full())])
+    }
+
     /// Sums of two rotations, each with a key of its own, and of one more operand.
     fn rotated_sums(&self) -> Box<dyn FnMut() + '_> {
         let (dev, size) = (self.dev, self.size);
         let (chain, full) = (size.chain, size.full());
-        let rotation = |steps| Rotation { galois: GaloisElement::rotation(steps, size.ring.log_n()), key: self.key() };
         let polynomials = 2 * 2 * size.digits.len() + 4 + SUMS * 3;
         let mut x = self.sets_with_keys(polynomials, || {
-            let more = dev.stack(&[&self.values(full), &self.values(full)]);
-            ([1, 2].map(rotation), self.many(2, chain), [more], self.many(SUMS * 3, full))
+            ([1, 2].map(|steps| self.rotation(steps)), self.many(2, chain), [self.both()], self.many(SUMS * 3, full))
         });
         Box::new(move || {
             let (rotations, parts, more, weights) = x.next();
             let sums: Vec<Terms<'_, D::Poly>> =
                 weights.chunks(3).map(|group| group.iter().map(Weight::Values).enumerate().collect()).collect();
             drop(dev.rotated_sums(&parts[1], &parts[0], rotations, more, &sums));
+        })
+    }
+
+    /// A step of a sum: three rotations, each with a key of its own, added to one more operand.
+    fn added_rotations(&self) -> Box<dyn FnMut() + '_> {
+        let (dev, size) = (self.dev, self.size);
+        let polynomials = 3 * 2 * size.digits.len() + 4;
+        let mut x = self.sets_with_keys(polynomials, || {
+            ([1, 2, 3].map(|steps| self.rotation(steps)), self.values(size.chain), self.values(size.full()), [self.both()])
+        });
+        Box::new(move || {
+            let (rotations, c, onto, more) = x.next();
+            let sum: Terms<'_, D::Poly> = (0..=rotations.len()).map(|i| (i, Weight::One)).collect();
+            drop(dev.rotated_sums(c, onto, rotations, more, &[sum]));
         })
     }
 }
@@ -289,6 +313,7 @@ impl Probe {
             }
             Self::KeySwitch | Self::KeySwitchOnto | Self::KeySwitchUndivided => self.key_switch(bench),
             Self::RotatedSums => bench.rotated_sums(),
+            Self::AddedRotations => bench.added_rotations(),
             Self::ExtendLimb => {
                 let mut x = bench.sets(1, || bench.coefficients(Basis::single(0)));
                 Box::new(move || drop(dev.extend_limb(x.next(), full)))

@@ -128,6 +128,18 @@ impl<W: Write> Lines<W> {
                 self.alias(&sum, out);
                 Ok(())
             }
+            What::RotatedSum(steps) => {
+                let mut sum = operands[0].clone();
+                for step in steps {
+                    let mut terms = vec![sum.clone()];
+                    for &galois in step {
+                        terms.push(self.rotated(&sum, galois, keys)?);
+                    }
+                    sum = self.added(terms, sum.limbs)?;
+                }
+                self.alias(&sum, out);
+                Ok(())
+            }
             What::LinearMap { groups, offset, rescaled } => {
                 let whole = self.map(&operands[0], groups, *offset, keys)?;
                 if *rescaled {

@@ -33,6 +33,9 @@ fn line(operation: &Operation) -> Value {
         What::Galois(g) => {
             put("galois", (*g).into());
         }
+        What::RotatedSum(steps) => {
+            put("steps", json!(steps));
+        }
         What::LinearMap { groups, offset, rescaled } => {
             let group = |(giant, babies): &(u32, Vec<u32>)| json!({ "galois": giant, "in": babies });
             put("groups", groups.iter().map(group).collect());
@@ -58,6 +61,7 @@ fn kind(what: &What) -> &'static str {
         What::Rescale => "rescale",
         What::RelinearizeRescaled => "relinearize_rescaled",
         What::Galois(_) => "galois",
+        What::RotatedSum(_) => "rotated_sum",
         What::LinearMap { .. } => "linear_map",
         What::ModRaise => "mod_raise",
     }

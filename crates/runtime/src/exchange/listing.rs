@@ -110,6 +110,10 @@ impl Notes<'_> {
     fn kind<D: Device>(&self, done: &Done<'_, D>) -> Option<(What, usize)> {
         Some(match (done.op, &done.with) {
             (_, With::Galois(g)) => (What::Galois(g.value()), 0),
+            (_, With::Rotations(steps)) => {
+                let step = |step: &Vec<GaloisElement>| step.iter().map(|g| g.value()).collect();
+                (What::RotatedSum(steps.iter().map(step).collect()), 0)
+            }
             (_, With::Map(map)) => (self.map(map, done.result.level < done.operands.first()?.level), 0),
             ("add", _) => (What::Add, 0),
             ("sub", _) => (What::Sub, 0),

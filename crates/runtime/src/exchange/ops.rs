@@ -68,6 +68,8 @@ pub enum What {
     RelinearizeRescaled,
     /// An automorphism with its key switch.
     Galois(u32),
+    /// A ciphertext plus its rotations (Galois elements), in steps: those of a step are rotations of the sum so far.
+    RotatedSum(Vec<Vec<u32>>),
     /// A linear map. Each giant step (a Galois element) sums baby steps (Galois elements of rotations), each times a
     /// plaintext. The offset is the rotation of the result. Element 1 is no rotation.
     LinearMap {

@@ -1,6 +1,6 @@
 //! The configuration of a bootstrapping: choices that change its time and memory, not its parameters.
 
-use crate::ckks::{Diagonals, PlaintextForm, Strategy};
+use crate::ckks::{Diagonals, Fold, PlaintextForm, Strategy};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -26,6 +26,15 @@ pub enum Rotations {
 }
 
 impl Rotations {
+    /// How sums of rotations are made beside the maps: strategies with few keys take the fewest there as well.
+    #[must_use]
+    pub fn fold(self) -> Fold {
+        match self {
+            Self::Hoisted | Self::Bsgs | Self::DoubleHoisted => Fold::Quadrupling,
+            Self::Direct | Self::Whole | Self::Chained | Self::MultiHop => Fold::Doubling,
+        }
+    }
+
     /// All strategies.
     pub const ALL: [Self; 7] =
         [Self::Direct, Self::Hoisted, Self::Bsgs, Self::Whole, Self::DoubleHoisted, Self::Chained, Self::MultiHop];

@@ -9,7 +9,7 @@ use super::{
 use crate::{
     ckks::{Auto, Ciphertext, Estimate, Evaluator, evaluator::linear, rotation::Hoisted, watch::With},
     error::{LevelError, Result, ScaleError, ShapeError},
-    rlwe::{KeyName, noise},
+    rlwe::KeyName,
 };
 use limbwise_device::{Basis, Device, Handle as _, Rotation, Terms, Weight};
 use limbwise_math::galois::GaloisElement;
@@ -338,10 +338,7 @@ impl<'r, D: Device> Run<'r, D> {
 
     /// The estimate after a key switch that stays over QP: the noise of the digits without the rounding.
     pub(super) fn switch_estimate(&self, estimate: Estimate, g: GaloisElement, scale: f64) -> Estimate {
-        let params = self.eval.params;
-        let [whole, rounding] = [noise::key_switch(params, self.input.level), noise::division(params)];
-        let digits = (whole * whole - rounding * rounding).max(0.0).sqrt();
-        estimate.after_automorphism(g, params.log_n()).with_noise(digits, self.input.slots, scale)
+        self.eval.switched_over_qp(estimate, g, &self.input, scale)
     }
 
     /// One group, with one baby step in memory at a time.

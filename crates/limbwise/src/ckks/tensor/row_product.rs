@@ -346,12 +346,7 @@ impl RowProduct {
                 add(auto, &mut sums[pair % results], auto.mul(&x, &right)?)?;
             }
         }
-        let together = |sum: Ciphertext<D>| match giants.len() {
-            1 => Ok(sum),
-            // Messages of a batch have one estimate; their errors, of other rotations, are independent.
-            count => Ok(Ciphertext { estimate: sum.estimate.summed(count), ..eval.batch_sum(&sum)? }),
-        };
-        sums.into_iter().flatten().map(together).collect()
+        sums.into_iter().flatten().map(|sum| eval.batch_sum(&sum)).collect()
     }
 
     /// The results that a sum is: its blocks added up, and of two parts each its own.

@@ -3,7 +3,7 @@
 //! One cache is modelled, the last. A value is there as long as no more than the cache's size was touched after it; room
 //! for a result is that of the value freed last, as devices reuse buffers, and is new where none is free. What products and
 //! sums of rotations make for themselves never leaves the caches: they make it part by part ([`Region::Tensor`],
-//! [`Region::RotatedSums`]).
+//! [`Region::RotatedSums`], [`Region::AddedRotations`]).
 
 use limbwise_graph::{Graph, NodeId, Op, Region};
 
@@ -75,7 +75,8 @@ fn made_in_parts(graph: &Graph) -> Vec<Option<usize>> {
     let mut all: Vec<Option<usize>> = Vec::with_capacity(graph.regions().len());
     for (at, region) in graph.regions().iter().enumerate() {
         let outer = all.get(region.parent.index()).copied().flatten();
-        all.push(outer.or_else(|| (region.is(Region::RotatedSums) || region.is(Region::Tensor)).then_some(at)));
+        let in_parts = [Region::RotatedSums, Region::AddedRotations, Region::Tensor];
+        all.push(outer.or_else(|| in_parts.into_iter().any(|kind| region.is(kind)).then_some(at)));
     }
     all
 }
