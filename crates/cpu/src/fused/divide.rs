@@ -1,12 +1,12 @@
 //! `mod_down` and `rescale`: the remainder of a limb is computed in the result's row, transformed there, and divided. Of a new
 //! limb the remainder is all ([`Division`]).
 
-use super::prepare::Extension;
+use super::prepare::{Block, Extension};
 use crate::{
     device::{Cpu, CpuPoly, HEAVY, new_lines},
-    footprint::TOGETHER,
-    kernels::convert::lift,
-    layout::Line,
+    footprint::shared,
+    kernels::{convert::lift, limb::Ahead},
+    layout::{Line, Part, blocks_mut, clear_padding},
     pool::Row,
     ring::{Division, RingTables},
 };
@@ -16,15 +16,15 @@ use limbwise_device::{Basis, composites::drops_one_of};
 type Limb<'a> = (usize, &'a mut [Line]);
 
 impl Cpu {
-    /// [`limbwise_device::composites::mod_down`], [`TOGETHER`] limbs at a time: they share the reading of the remainder.
+    /// [`limbwise_device::composites::mod_down`], many limbs at a time: they share the reading of the remainder.
     pub(crate) fn fused_mod_down(&self, a: &CpuPoly, to: Basis) -> CpuPoly {
         let tables = self.tables(&a.shape.ring);
         let division = tables.division(a.shape.basis, to);
         let rows = self.dropped_limbs(&tables, a, division.dropped).into_iter();
         let remainders = self.prepare_sources(rows.map(|rows| (&*division.converter, rows)).collect());
         let down = Extension::of(&division);
-        self.divide_limbs(&tables, a, &division, TOGETHER, |entry, limbs| {
-            remainders[entry].extend(&down, limbs.iter_mut().map(|(prime, out)| (*prime, &mut **out)));
+        self.divide_limbs(&tables, a, &division, shared(1), |entry, limbs| {
+            remainders[entry].begin(&down, &tables, limbs.iter_mut().map(|(prime, out)| (*prime, &mut **out)));
         })
     }
 
@@ -41,6 +41,9 @@ impl Cpu {
         self.divide_limbs(&tables, a, &division, 1, |entry, limbs| {
             for (target, out) in limbs {
                 lift(self.isa(), from, moduli[*target], out, remainders[entry][0].lines());
+                for part in Part::strips(out.len()) {
+                    tables.prime(*target).ntt_strip(out, part.first());
+                }
             }
         })
     }
@@ -53,8 +56,8 @@ impl Cpu {
         (0..a.shape.batch).map(|_| rows.by_ref().take(dropped.len()).collect()).collect()
     }
 
-    /// The quotients; the closure writes the remainders of some limbs of an entry, given by their primes, in coefficient form.
-    /// A limb is divided while what its transform wrote is in the L2 cache.
+    /// The quotients; the closure writes the remainders of some limbs of an entry, given by their primes, and begins their
+    /// transforms. A block is divided right after its transform ended in the L1 cache.
     fn divide_limbs(
         &self,
         tables: &RingTables,
@@ -74,9 +77,20 @@ impl Cpu {
         self.each(work, items, |_, (entry, mut limbs)| {
             remainders(entry, &mut limbs);
             for (prime, out) in limbs {
-                tables.prime(prime).ntt(out);
-                if let Some(factor) = division.factor(prime) {
-                    tables.prime(prime).divide(out, a.limb(entry, prime), factor);
+                let (kernels, factor) = (tables.prime(prime), division.factor(prime));
+                let limb = factor.map(|factor| (a.limb(entry, prime), factor));
+                let length = out.len();
+                clear_padding(out);
+                let mut blocks: Vec<&mut [Line]> = blocks_mut(out).collect();
+                for Block { number, lines } in Block::all(length) {
+                    let (now, later) = blocks.split_at_mut(number + 1);
+                    let next = later.first().map_or(&[][..], |block| &**block);
+                    let read = limb.map_or(&[][..], |(limb, _)| &limb[lines]);
+                    let asked = [read];
+                    kernels.ntt_block(now[number], number, &mut Ahead::spread(next, &asked, &(0..read.len())));
+                    if let Some((_, factor)) = limb {
+                        kernels.divide(now[number], read, factor);
+                    }
                 }
             }
         });

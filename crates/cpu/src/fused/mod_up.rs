@@ -1,10 +1,10 @@
 //! `mod_up`: each limb of a digit is converted into its row of the result and transformed there.
 
-use super::prepare::Extension;
+use super::prepare::{Extension, end_transform};
 use crate::{
     device::{Cpu, CpuPoly, HEAVY, new_lines},
-    footprint::TOGETHER,
-    layout::{self, Line},
+    footprint::shared,
+    layout::{self, Line, clear_padding},
 };
 use limbwise_device::Basis;
 
@@ -23,15 +23,16 @@ impl Cpu {
             let mut items: Vec<Limbs<'_>> = Vec::new();
             for (digit, (raised, &own)) in raised.iter_mut().zip(digits).enumerate() {
                 let rows = raised.rows[entry * full.len()..][..full.len()].iter_mut();
-                let mut others = full.iter().zip(rows).filter(|(prime, _)| !own.contains(*prime)).peekable();
-                while others.peek().is_some() {
-                    let some = others.by_ref().take(TOGETHER);
-                    items.push((digit, some.map(|(prime, row)| (prime, new_lines(row))).collect()));
-                }
+                let others = full.iter().zip(rows).filter(|(prime, _)| !own.contains(*prime));
+                let others = others.map(|(prime, row)| (prime, new_lines(row))).collect();
+                items.extend(self.groups(others, shared(1)).into_iter().map(|limbs| (digit, limbs)));
             }
             self.each(HEAVY * digits.len() * full.len() * ring.n(), items, |_, (digit, mut limbs)| {
-                prepared[digit].extend(&up[digit], limbs.iter_mut().map(|(prime, row)| (*prime, &mut **row)));
-                limbs.into_iter().for_each(|(prime, row)| tables.prime(prime).ntt(row));
+                prepared[digit].begin(&up[digit], &tables, limbs.iter_mut().map(|(prime, row)| (*prime, &mut **row)));
+                for (prime, row) in limbs {
+                    clear_padding(row);
+                    end_transform(tables.prime(prime), row);
+                }
             });
         }
         raised

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     device::{Cpu, CpuPoly, HEAVY, new_lines},
-    footprint::{RAISED, TOGETHER},
+    footprint::{RAISED, TOGETHER, shared},
     kernels::{
         LimbKernels,
         galois::{self, ValueMap},
@@ -59,8 +59,10 @@ struct Rotated<'a> {
     terms: Kind,
     /// Batch entries of each half.
     batch: usize,
-    /// Rows for the raised limbs of each digit, and others up to [`TOGETHER`] a digit, which rotations lie in; a set for
-    /// each thread.
+    /// Limbs that are raised together: weights of one limb need the room of others, sums without weights none. The more,
+    /// the less often a digit is read.
+    together: usize,
+    /// Rows for the raised limbs of each digit, and others which rotations lie in; a set for each thread.
     scratch: Vec<Mutex<Vec<Row>>>,
 }
 
@@ -133,6 +135,10 @@ impl Cpu {
         let (tables, key) = (self.tables(ring), &rotations[0].key);
         let full = c.shape.basis | key.special;
         let batch = broadcast(&c.shape, &key.pairs[0][0].shape);
+        let rows = match terms {
+            Kind::Ones => (shared(key.digits.len()) / self.threads()).max(TOGETHER),
+            Kind::Values | Kind::OneLimb => TOGETHER,
+        };
         let work = Rotated {
             dev: self,
             tables: &tables,
@@ -144,7 +150,12 @@ impl Cpu {
             sums,
             terms,
             batch,
-            scratch: self.rows_of_threads(ring, TOGETHER * key.digits.len()),
+            together: match terms {
+                Kind::OneLimb => 1,
+                Kind::Values => RAISED,
+                Kind::Ones => rows,
+            },
+            scratch: self.rows_of_threads(ring, rows * key.digits.len()),
         };
         let shape = c.shape.with_batch(2 * batch).with_basis(full);
         let mut results: Vec<CpuPoly> = sums.iter().map(|_| self.unwritten(shape.clone())).collect();
@@ -161,7 +172,7 @@ impl Cpu {
                 }
             }
             let heavy = HEAVY * ring.n() * primes.len() * digits.len() * rotations.len();
-            self.each(heavy, self.groups(limbs, work.together()), |_, limbs| work.limbs(entry, &digits, limbs));
+            self.each(heavy, self.groups(limbs, work.together), |_, limbs| work.limbs(entry, &digits, limbs));
         }
         results
     }
@@ -177,24 +188,15 @@ impl Cpu {
 }
 
 impl Rotated<'_> {
-    /// Limbs that are raised together: weights of one limb need the room of the others, sums without weights none.
-    fn together(&self) -> usize {
-        match self.terms {
-            Kind::OneLimb => 1,
-            Kind::Values => RAISED,
-            Kind::Ones => TOGETHER,
-        }
-    }
-
     /// Some limbs of one entry of all sums.
     fn limbs(&self, entry: usize, digits: &[Prepared], limbs: Vec<(usize, Vec<Halves<'_>>)>) {
         let thread = threads::index();
         let mut scratch = self.scratch[thread % self.scratch.len()].lock().unwrap_or_else(PoisonError::into_inner);
-        let (raised, room) = scratch.split_at_mut(self.together() * digits.len());
+        let (raised, room) = scratch.split_at_mut(self.together * digits.len());
         let primes: Vec<usize> = limbs.iter().map(|limb| limb.0).collect();
-        self.raising.begin(digits, &primes, raised, self.together());
+        self.raising.begin(digits, &primes, raised, self.together);
         for (place, (prime, mut out)) in limbs.into_iter().enumerate() {
-            let digits: Vec<&[Line]> = self.raising.values(entry, (place, prime), raised, self.together()).collect();
+            let digits: Vec<&[Line]> = self.raising.values(entry, (place, prime), raised, self.together).collect();
             let limb = Limb { entry, prime, kernels: self.tables.prime(prime), digits: &digits };
             match self.terms {
                 Kind::Ones => self.plain_limb(limb, &mut out),

@@ -88,8 +88,8 @@ fn budgets(b: &Bench) {
     let (c, d, key) = (b.some(chain), b.some(chain), b.key());
     let wide = b.some(b.ring.full());
     b.budget("rescale", 25 + 24, [220, 120], || drop(b.dev.rescale(&c, less)));
-    b.budget("mod_down", 30 + 25, [390, 130], || drop(b.dev.mod_down(&wide, chain)));
-    b.budget("mod_up", 25 + 5 * 25, [630, 225], || drop(b.dev.mod_up(&c, &key.digits, b.ring.full())));
+    b.budget("mod_down", 30 + 25, [300, 120], || drop(b.dev.mod_down(&wide, chain)));
+    b.budget("mod_up", 25 + 5 * 25, [465, 215], || drop(b.dev.mod_up(&c, &key.digits, b.ring.full())));
     let raised = b.dev.mod_up(&c, &key.digits, b.ring.full());
     b.budget("gadget_product", 300 + 150 + 60, [145, 115], || drop(b.dev.gadget_product(&raised, &key)));
     b.budget("key_switch", 300 + 25 + 50, [400, 285], || drop(b.dev.key_switch(&c, &key)));
@@ -111,6 +111,10 @@ fn budgets(b: &Bench) {
     let limbs = 3 * 300 + 30 * (8 + 4 + 2) + 25 + 25;
     b.budget("rotated_sums", limbs, [265, 165], || {
         drop(b.dev.rotated_sums(&c, &d, &rotations, std::slice::from_ref(&babies[0]), &turned));
+    });
+    let added: Terms<'_, CpuPoly> = (0..4).map(|i| (i, Weight::One)).collect();
+    b.budget("added_rotations", 3 * 300 + 25 + 30 + 2 * 60, [265, 165], || {
+        drop(b.dev.rotated_sums(&c, &wide, &rotations, std::slice::from_ref(&babies[0]), &[added]));
     });
     b.budget("key_switch_undivided", 300 + 25 + 90, [320, 235], || {
         drop(b.dev.key_switch_undivided(&c, &key, [Some(&wide), None]));
