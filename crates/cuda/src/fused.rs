@@ -113,15 +113,22 @@ impl Cuda {
 
     /// [`composites::weighted_sums`]: as many terms per launch as it has rows for, one reduction per sum.
     pub(crate) fn fused_weighted_sums(&self, x: &[CudaPoly], sums: &[Terms<'_, CudaPoly>]) -> Vec<CudaPoly> {
-        if sums.iter().flatten().any(|(_, weight)| matches!(weight, Weight::One)) {
-            return composites::weighted_sums(self, x, sums);
-        }
         let _region = self.region(Region::WeightedSums, 0);
         sums.iter().map(|terms| self.weighted_sum(x, terms)).collect()
     }
 
     fn weighted_sum(&self, x: &[CudaPoly], terms: &Terms<'_, CudaPoly>) -> CudaPoly {
         assert!(!terms.is_empty(), "a sum has a term");
+        let (weighted, ones): (Vec<_>, Vec<_>) = terms.iter().partition(|(_, weight)| !matches!(weight, Weight::One));
+        let mut ones = ones.into_iter().map(|&(i, _)| &x[i]);
+        let products = (!weighted.is_empty()).then(|| self.sum_of_products(x, &weighted));
+        let mut sum = products.unwrap_or_else(|| self.copy(ones.next().expect("a sum has a term")));
+        ones.for_each(|one| self.add_assign(&mut sum, one));
+        sum
+    }
+
+    /// The terms that have a weight.
+    fn sum_of_products(&self, x: &[CudaPoly], terms: &[&(usize, Weight<'_, CudaPoly>)]) -> CudaPoly {
         let shape = &x[terms[0].0].shape;
         let weight_of = |weight: &Weight<'_, CudaPoly>| weight.poly().map_or(1, |w| w.shape.batch);
         let batch = terms.iter().map(|(i, w)| x[*i].shape.batch.max(weight_of(w))).max().unwrap_or(1);
@@ -133,7 +140,7 @@ impl Cuda {
                 .map(|(i, weight)| match weight {
                     Weight::Values(values) => (*values).clone(),
                     Weight::OneLimb(limb) => self.extend_limb(limb, x[*i].shape.basis),
-                    Weight::One => unreachable!("left to the default body"),
+                    Weight::One => unreachable!("without a weight"),
                 })
                 .collect();
             let terms: Vec<Term<'_>> =

@@ -140,7 +140,8 @@ impl Cpu {
     /// Where the nodes of a region are, if those around it are in `outer`.
     fn within(&self, outer: Around, region: &RegionInfo) -> Around {
         // Sums of rotations are of pairs, whose largest polynomial has the rows of two.
-        let polynomials = if region.is(Region::RotatedSums) { 2.0 } else { 1.0 };
+        let of_pairs = [Region::RotatedSums, Region::AddedRotations].iter().any(|&sums| region.is(sums));
+        let polynomials = if of_pairs { 2.0 } else { 1.0 };
         let correction = |kind| self.correction(kind, f64::from(region.rows) / polynomials);
         match outer {
             Around::Sums(_) if region.is(Region::ExtendLimb) => Around::Composite(correction(EXTENDED)),

@@ -253,7 +253,12 @@ impl<D: Device> Bench<'_, D> {
         let (dev, size) = (self.dev, self.size);
         let polynomials = 3 * 2 * size.digits.len() + 4;
         let mut x = self.sets_with_keys(polynomials, || {
-            ([1, 2, 3].map(|steps| self.rotation(steps)), self.values(size.chain), self.values(size.full()), [self.both()])
+            (
+                [1, 2, 3].map(|steps| self.rotation(steps)),
+                self.values(size.chain),
+                self.values(size.full()),
+                [self.both()],
+            )
         });
         Box::new(move || {
             let (rotations, c, onto, more) = x.next();

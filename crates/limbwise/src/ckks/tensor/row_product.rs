@@ -346,7 +346,8 @@ impl RowProduct {
                 add(auto, &mut sums[pair % results], auto.mul(&x, &right)?)?;
             }
         }
-        sums.into_iter().flatten().map(|sum| eval.batch_sum(&sum)).collect()
+        let together = |sum| if giants.len() == 1 { Ok(sum) } else { eval.batch_sum(&sum) };
+        sums.into_iter().flatten().map(together).collect()
     }
 
     /// The results that a sum is: its blocks added up, and of two parts each its own.
