@@ -73,7 +73,7 @@ impl Layout {
     pub fn pack_for_gradient(self, values: &[f64], factor: f64) -> Vec<Vec<Complex64>> {
         let (f, cols) = (self.block(), self.columns);
         let value = |k: usize, s: usize| {
-            let (row, column) = ((((s + f - 1) / f) + k) % self.rows, s % self.features);
+            let (row, column) = ((s.div_ceil(f) + k) % self.rows, s % self.features);
             let found = if column < cols { values.get(row * cols + column) } else { None };
             Complex64::from(factor * found.copied().unwrap_or_default())
         };

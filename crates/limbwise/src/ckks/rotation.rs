@@ -173,16 +173,17 @@ impl<D: Device> Evaluator<'_, D> {
         let _region = dev.region("rotations", 0);
         let keyed = elements.iter().map(|&g| self.rotation(ROTATE, g, a.level)).collect::<Result<Vec<_>>>()?;
         let sums: Vec<Terms<'_, D::Poly>> = (0..keyed.len()).map(|i| vec![(i, Weight::One)]).collect();
-        let mut made = dev.rotated_sums(c1, &self.times_special(c0, a.level), &keyed, &[], &sums).into_iter();
-        let mut moved = |(left, g): (usize, GaloisElement)| {
-            let divided = dev.mod_down(&made.next().expect("a sum for each rotation"), basis);
+        let made = dev.rotated_sums(c1, &self.times_special(c0, a.level), &keyed, &[], &sums);
+        let moved = |((left, g), pair): (&(usize, GaloisElement), D::Poly)| {
+            let divided = dev.mod_down(&pair, basis);
             let parts = [0, 1].map(|half| dev.split(&divided, half * a.batch(), (half + 1) * a.batch())).into();
-            let estimate = a.estimate.after_automorphism(g, self.params.log_n());
+            let estimate = a.estimate.after_automorphism(*g, self.params.log_n());
             let estimate = estimate.after_key_switch(self.params, a.level, a.slots, a.scale);
-            let shadow = a.shadow.as_ref().map(|s| s.rotated(left));
-            self.report(ROTATE, &[a], With::Galois(g), Ciphertext { parts, estimate, shadow, ..*a })
+            let shadow = a.shadow.as_ref().map(|s| s.rotated(*left));
+            self.report(ROTATE, &[a], With::Galois(*g), Ciphertext { parts, estimate, shadow, ..*a })
         };
-        Ok(moves.into_iter().map(|turn| turn.map_or_else(|| a.clone(), &mut moved)).collect())
+        let mut moved = moves.iter().flatten().zip(made).map(moved);
+        Ok(moves.iter().map(|turn| turn.and_then(|_| moved.next()).unwrap_or_else(|| a.clone())).collect())
     }
 
     /// P·half over Q.
@@ -258,7 +259,7 @@ impl<D: Device> Evaluator<'_, D> {
         let (mut estimate, mut shadow) = (a.estimate, a.shadow.clone());
         let mut elements = Vec::new();
         for step in 0..count.ilog2() / 2 {
-            let moves = [1, 2, 3].map(|i| self.shorter(a, i * stride << (2 * step)));
+            let moves = [1, 2, 3].map(|i| self.shorter(a, (i * stride) << (2 * step)));
             let sum = self.with_rotations([&first, &second], a.level, &moves)?;
             let before = estimate;
             for turn in &moves {
