@@ -253,6 +253,7 @@ impl<D: Device> Evaluator<'_, D> {
         if count == 1 {
             return Ok(a.clone());
         }
+        let _region = self.dev.region(INNER_SUM, 0);
         let (c0, c1) = linear(INNER_SUM, a)?;
         let (dev, basis) = (self.dev, self.params.basis(a.level));
         let (mut first, mut second) = (self.times_special(c0, a.level), c1.clone());

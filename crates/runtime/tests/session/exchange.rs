@@ -12,6 +12,11 @@ use limbwise::{
 };
 use limbwise_apps::{
     Array, Details, Evaluation, Program,
+    data::Digits,
+    helr::{
+        client::{HelrClient, Options},
+        data::{ImageOptions, generated_rows},
+    },
     linear::{Task, client::LinearClient, data::generated},
     program::SlotsInput as Input,
 };
@@ -246,6 +251,40 @@ fn a_map_is_written_as_its_rotations() {
         String::from_utf8(lines).unwrap().lines().map(|l| serde_json::from_str(l).unwrap()).collect();
     assert_eq!(lines[0]["operations"], lines.len() - 1);
     assert!(lines.iter().any(|l| l["kind"] == "linear_map" && l["groups"].as_array().unwrap().len() == groups.len()));
+}
+
+/// Sums over the eight slots of a place, a doubling and a step of four terms, and over 32 rows, with two such steps.
+#[test]
+fn a_sum_is_written_as_its_rotations() {
+    let mut literal = ParamsLiteral::chain(11, 50, 40, 8, (50, 3), 3);
+    literal.insecure = Some(Insecure { reason: "a small ring for a test".into() });
+    let images = ImageOptions { digits: Digits { negative: 3, positive: 8 }, test_share: 0.2, seed: 1 };
+    let training =
+        Options { batch_rows: 128, iterations: 2, bootstrap_every: 3, degree: 3, interval: 8.0, learning_rate: 1.0 };
+    let rows = generated_rows(4, 250, &images).unwrap();
+    let (program, _) = HelrClient::sides(&Params::new(&literal).unwrap(), rows, training).unwrap();
+    let operations = listed(&program).unwrap();
+    let sums = operations.list.iter().filter_map(|o| match &o.what {
+        What::RotatedSum(steps) => Some(steps),
+        _ => None,
+    });
+    let sums: Vec<_> = sums.collect();
+    assert_eq!(sums.iter().map(|steps| steps.len()).collect::<Vec<_>>(), [2, 1, 1, 2]);
+    assert!(sums.iter().all(|steps| steps.iter().all(|step| step.len() == 3)), "{sums:?}");
+    let mut csv = Vec::new();
+    heracles::write(&mut csv, &operations).unwrap();
+    let trace = heracles::read(&csv[..]).unwrap();
+    let rotated = trace.lines.iter().filter(|l| matches!(l.instruction, heracles::Instruction::Rotate(_))).count();
+    let alone = operations.list.iter().filter(|o| matches!(o.what, What::Galois(_))).count();
+    assert_eq!(rotated, alone + 3 * 6);
+    assert!(replay(&trace).is_ok());
+    let mut lines = Vec::new();
+    jsonl::write(&mut lines, &operations).unwrap();
+    let lines = String::from_utf8(lines).unwrap();
+    let lines = lines.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+    let written: Vec<_> =
+        lines.filter(|line| line["kind"] == "rotated_sum").map(|line| line["steps"].clone()).collect();
+    assert_eq!(written, sums.iter().map(|steps| serde_json::json!(steps)).collect::<Vec<_>>());
 }
 
 #[test]
