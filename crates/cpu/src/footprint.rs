@@ -13,7 +13,10 @@
 //! - `blind_rotate`: nothing; each thread has accumulators, digits and tiles of its own, and digits twice where a rotation
 //!   is divided among threads.
 
-use crate::layout::{Line, lines};
+use crate::{
+    kernels::Isa,
+    layout::{Line, lines},
+};
 use limbwise_device::{
     Basis, Ring, Shape, SharedFootprint,
     composites::drops_one_of,
@@ -41,17 +44,22 @@ pub(crate) fn shared(digits: usize) -> usize {
 /// Limbs that sums of rotations raise together: what is left of the rows of a key switch is for the rotations.
 pub(crate) const RAISED: usize = TOGETHER - 1;
 
-/// Words of the factors that a prime's transforms have: a factor and its quotient for each of N places, both ways.
-const FACTOR_WORDS: usize = 4;
-
-/// The footprint of this device.
+/// The footprint of this device with vector kernels.
 #[must_use]
 pub fn footprint() -> SharedFootprint {
-    Arc::new(Fused)
+    footprint_on(Isa::Avx2)
+}
+
+/// The footprint of this device with the kernels of an instruction set.
+#[must_use]
+pub fn footprint_on(isa: Isa) -> SharedFootprint {
+    Arc::new(Fused { isa })
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Fused;
+struct Fused {
+    isa: Isa,
+}
 
 /// Whether sums of rotations are made part by part: there is a rotation, and either no term has a weight, or all have
 /// weights that the entries share, and a thread has rows for a rotation beside a weight.
@@ -88,7 +96,12 @@ impl Footprint for Fused {
     }
 
     fn table_bytes(&self, ring: &Ring) -> u64 {
-        (8 * FACTOR_WORDS * ring.n() * ring.spec().primes.len()) as u64
+        // Both ways a factor and its quotient for each place; vectors share them among eight places (`kernels::factors`).
+        let bytes = match self.isa {
+            Isa::Scalar => 2 * 16 * ring.n(),
+            Isa::Avx2 | Isa::Avx512 | Isa::Ifma => 2 * 16 * (ring.n() / 8),
+        };
+        (bytes * ring.spec().primes.len()) as u64
     }
 
     fn mod_up(&self, c: &Shape, digits: usize) -> Body {

@@ -24,7 +24,7 @@ mod threads;
 mod traffic;
 
 pub use device::{Cpu, CpuPoly};
-pub use footprint::footprint;
+pub use footprint::{footprint, footprint_on};
 pub use kernels::{Isa, IsaError};
 pub use lwe::CpuLwe;
 pub use open::{CpuBuilder, OpenError};

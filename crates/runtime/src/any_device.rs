@@ -242,7 +242,7 @@ impl AnyDevice {
     /// Memory that programs need on this device.
     pub fn footprint(&self) -> SharedFootprint {
         match self {
-            Self::Cpu(_) => limbwise_cpu::footprint(),
+            Self::Cpu(cpu) => limbwise_cpu::footprint_on(cpu.isa()),
             Self::Cuda(gpu) => gpu.footprint(),
             Self::Upmem(_) => limbwise_upmem::footprint(limbwise_cpu::footprint()),
             // A divided program takes composites apart.

@@ -22,7 +22,7 @@ use limbwise::{
     params::{Insecure, Params, ParamsLiteral},
     scheme::Scheme,
 };
-use limbwise_cpu::Cpu;
+use limbwise_cpu::{Cpu, Isa};
 use limbwise_cuda::Cuda;
 use limbwise_device::{Basis, Device, Domain, Gadget, Ggsw, LweShape, Ring, RingSpec, Role, Shape, SharedFootprint};
 use limbwise_machines::Spec;
@@ -101,6 +101,7 @@ impl Calibration {
             "cuda" => limbwise_cuda::footprint(&self.isa),
             "upmem" => limbwise_upmem::footprint(limbwise_cpu::footprint()),
             "hybrid:cpu+upmem" | "hybrid:cpu+cuda" => std::sync::Arc::new(limbwise_device::footprint::DefaultBodies),
+            _ if self.isa == Isa::Scalar.name() => limbwise_cpu::footprint_on(Isa::Scalar),
             _ => limbwise_cpu::footprint(),
         }
     }

@@ -240,7 +240,7 @@ impl Helr {
         stride: usize,
         count: usize,
     ) -> Result<Ciphertext<D>> {
-        auto.eval.inner_sum_in(self.plan.rotations.fold(), &auto.settle(a)?, stride as i64, count)
+        auto.eval.inner_sum_in(self.plan.rotations.sum_steps(), &auto.settle(a)?, stride as i64, count)
     }
 
     /// The gradient, with period F, from the products with the rows of the second packing.

@@ -51,6 +51,6 @@ pub use levels::LevelPolicy;
 pub use limbwise_math::chebyshev::Series;
 pub use linear::{Diagonals, LinearPlan, LinearTransform, PlaintextForm, Strategy};
 pub use precision::Precision;
-pub use rotation::Fold;
+pub use rotation::SumSteps;
 pub use shadow::Shadow;
 pub use watch::{Done, Watch, With};

@@ -21,11 +21,11 @@ const INNER_SUM: &str = "inner_sum";
 
 /// How many terms a step of [`Evaluator::inner_sum_in`] adds up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fold {
+pub enum SumSteps {
     /// Two terms: the fewest keys.
-    Doubling,
+    OfTwo,
     /// Four terms, of one decomposition: half the steps, and half as many keys more. For counts that are powers of two.
-    Quadrupling,
+    OfFour,
 }
 
 /// A ciphertext with the digits of its second half, raised to QP once: all rotations share them.
@@ -212,12 +212,12 @@ impl<D: Device> Evaluator<'_, D> {
     ///
     /// # Errors
     /// As [`Self::rotate`].
-    pub fn inner_sum_in(&self, fold: Fold, a: &Ciphertext<D>, stride: i64, count: usize) -> Result<Ciphertext<D>> {
-        if fold == Fold::Doubling || !count.is_power_of_two() {
+    pub fn inner_sum_in(&self, steps: SumSteps, a: &Ciphertext<D>, stride: i64, count: usize) -> Result<Ciphertext<D>> {
+        if steps == SumSteps::OfTwo || !count.is_power_of_two() {
             return self.inner_sum(a, stride, count);
         }
         let odd = 1 << (count.ilog2() % 2);
-        self.by_quadrupling(&self.inner_sum(a, stride, odd)?, stride * odd as i64, count / odd)
+        self.by_fours(&self.inner_sum(a, stride, odd)?, stride * odd as i64, count / odd)
     }
 
     /// `Σ_{i < count} rotate(a, i·stride)` by doubling: at most 2·log₂(count) rotations, log₂ for powers of two.
@@ -249,7 +249,7 @@ impl<D: Device> Evaluator<'_, D> {
 
     /// [`Self::inner_sum`] of 4^k terms. Between steps the first half stays over QP; the second half is divided, for the
     /// next step decomposes it.
-    fn by_quadrupling(&self, a: &Ciphertext<D>, stride: i64, count: usize) -> Result<Ciphertext<D>> {
+    fn by_fours(&self, a: &Ciphertext<D>, stride: i64, count: usize) -> Result<Ciphertext<D>> {
         if count == 1 {
             return Ok(a.clone());
         }

@@ -3,7 +3,7 @@
 use crate::common::{Dev, Session, small, uniform};
 use limbwise::{
     Complex64, Error,
-    ckks::{Ciphertext, Fold, Packing, encrypt_secret},
+    ckks::{Ciphertext, Packing, SumSteps, encrypt_secret},
     params::{ParamsLiteral, PrimeChoice},
 };
 use limbwise_device::IntegerMatrix;
@@ -95,9 +95,9 @@ fn rotations_share_a_decomposition() {
         for (stride, count) in [(1, 2), (1, 32), (-2, 16), (4, 8), (1, 64), (1, 1)] {
             let all: Vec<Vec<Complex64>> = (0..count).map(|i| turned(i * stride)).collect();
             let sums: Vec<Complex64> = (0..2 * slots).map(|at| all.iter().map(|row| row[at]).sum()).collect();
-            for fold in [Fold::Doubling, Fold::Quadrupling] {
-                let sum = eval.inner_sum_in(fold, &pair, stride, usize::try_from(count).unwrap()).unwrap();
-                s.expect(&format!("{fold:?}: {count} by {stride} of {slots}"), &sum, &sums, 17.0);
+            for of in [SumSteps::OfTwo, SumSteps::OfFour] {
+                let sum = eval.inner_sum_in(of, &pair, stride, usize::try_from(count).unwrap()).unwrap();
+                s.expect(&format!("{of:?}: {count} by {stride} of {slots}"), &sum, &sums, 17.0);
             }
         }
         let wanted = [2, 0, -3, slots as i64 + 1];

@@ -2,7 +2,7 @@
 
 use super::{Bootstrapper, Halves};
 use crate::{
-    ckks::{Ciphertext, Evaluator, Fold},
+    ckks::{Ciphertext, Evaluator, SumSteps},
     error::Result,
 };
 use limbwise_device::Device;
@@ -20,7 +20,7 @@ pub(super) fn coeff_to_slot<D: Device>(
 ) -> Result<Ciphertext<D>> {
     let dev = eval.device();
     let _region = dev.region("coeff_to_slot", 0);
-    let traced = trace(eval, a, boot.plan.rotations.fold())?;
+    let traced = trace(eval, a, boot.plan.rotations.sum_steps())?;
     let slots = boot.to_slot.slots();
     let values = boot.to_slot.apply(eval, &Ciphertext { slots, ..traced })?;
     let conjugate = eval.conjugate(&values)?;
@@ -35,7 +35,7 @@ pub(super) fn coeff_to_slot<D: Device>(
 
 /// Sums the conjugates of a ciphertext under the subring's automorphisms: coefficients outside the subring cancel, the
 /// others are multiplied by the number of repetitions, which the maps divide by.
-fn trace<D: Device>(eval: &Evaluator<'_, D>, a: &Ciphertext<D>, fold: Fold) -> Result<Ciphertext<D>> {
+fn trace<D: Device>(eval: &Evaluator<'_, D>, a: &Ciphertext<D>, steps: SumSteps) -> Result<Ciphertext<D>> {
     let all = eval.params().max_slots();
-    eval.inner_sum_in(fold, &Ciphertext { slots: all, ..a.clone() }, a.slots as i64, all / a.slots)
+    eval.inner_sum_in(steps, &Ciphertext { slots: all, ..a.clone() }, a.slots as i64, all / a.slots)
 }

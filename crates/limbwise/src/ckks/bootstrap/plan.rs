@@ -1,6 +1,6 @@
 //! The configuration of a bootstrapping: choices that change its time and memory, not its parameters.
 
-use crate::ckks::{Diagonals, Fold, PlaintextForm, Strategy};
+use crate::ckks::{Diagonals, PlaintextForm, Strategy, SumSteps};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -28,10 +28,10 @@ pub enum Rotations {
 impl Rotations {
     /// How sums of rotations are made beside the maps: strategies with few keys take the fewest there as well.
     #[must_use]
-    pub fn fold(self) -> Fold {
+    pub fn sum_steps(self) -> SumSteps {
         match self {
-            Self::Hoisted | Self::Bsgs | Self::DoubleHoisted => Fold::Quadrupling,
-            Self::Direct | Self::Whole | Self::Chained | Self::MultiHop => Fold::Doubling,
+            Self::Hoisted | Self::Bsgs | Self::DoubleHoisted => SumSteps::OfFour,
+            Self::Direct | Self::Whole | Self::Chained | Self::MultiHop => SumSteps::OfTwo,
         }
     }
 
