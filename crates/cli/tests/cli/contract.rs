@@ -246,7 +246,8 @@ fn keys_on_disk_take_as_much_memory_as_they_may() {
     let reads = |report: &Value| report["key_reads"]["reads"].as_u64().unwrap();
     let (memory, least) = (run(&["--keys", "seeded"]), run(&["--keys", "disk"]));
     assert!(peak(&least) < peak(&memory) && least["key_form"] == "disk" && memory.get("key_reads").is_none());
-    let budget = u64::midpoint(peak(&least), peak(&memory));
+    // Nearer to the larger one: a plan keeps 2 % spare, and half of the difference is hardly more.
+    let budget = peak(&least) + 3 * (peak(&memory) - peak(&least)) / 4;
     let more = run(&["--keys", "disk", "--memory", &format!("{budget}B")]);
     assert!(peak(&more) > peak(&least) && peak(&more) <= budget, "{more:#}");
     assert!(reads(&more) <= reads(&least), "more memory, no more reads: {more:#} {least:#}");
