@@ -24,8 +24,8 @@ use limbwise_device::{
 };
 use std::sync::Arc;
 
-/// Limbs that are divided together, and weights of one limb that a sum takes together: more read their operands less often,
-/// fewer stay in the cache.
+/// Weights of one limb that a sum takes together, and least limbs that sums of rotations have rows for: more read their
+/// operands less often, fewer stay in the cache.
 pub(crate) const TOGETHER: usize = 3;
 
 /// Rows of raised digits that all threads of a key switch make together, about: 13 MB at N = 2^16, which a last cache holds
@@ -41,7 +41,7 @@ pub(crate) fn shared(digits: usize) -> usize {
     (SHARED_ROWS / digits.max(1)).max(LEAST_SHARED)
 }
 
-/// Limbs that sums of rotations raise together: what is left of the rows of a key switch is for the rotations.
+/// Limbs that sums of rotations with weights raise together: what is left of their rows is for the rotations.
 pub(crate) const RAISED: usize = TOGETHER - 1;
 
 /// The footprint of this device with vector kernels.
