@@ -25,8 +25,9 @@ demo:        ## trains on real data, encrypted; then plans and times the same pr
 
 test: test-rust test-python  ## all tests that CI runs
 
+# One test more than there are cores: some wait for a server, a device or a file.
 test-rust: $(NVRTC)  ## those of the Rust workspace and of the checkers; the GPU's kernels are compiled, and run on the host
-	LIMBWISE_NVRTC=$(NVRTC) LIMBWISE_REQUIRE="$${LIMBWISE_REQUIRE:+$$LIMBWISE_REQUIRE,}nvrtc,c++" cargo test --workspace
+	LIMBWISE_NVRTC=$(NVRTC) LIMBWISE_REQUIRE="$${LIMBWISE_REQUIRE:+$$LIMBWISE_REQUIRE,}nvrtc,c++" cargo test --workspace -- --test-threads $$(($$(getconf _NPROCESSORS_ONLN) + 1))
 	cd scripts && python3 -m unittest -q test_checkers test_file_format
 
 test-python: python  ## those of the Python package, as installed
@@ -90,7 +91,7 @@ check:       ## all of the following, two at a time
 check-code:  ## form, lints, rustdoc, and the server build, which has no secret key
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
-	cargo clippy -p limbwise -p limbwise-runtime -p limbwise-cli --lib --bins --no-default-features -- -D warnings
+	cargo clippy -p limbwise -p limbwise-runtime -p limbwise-cli --lib --bins --no-default-features --features as-tested -- -D warnings
 	RUSTDOCFLAGS="-D warnings -A rustdoc::private_intra_doc_links" cargo doc --workspace --features limbwise-py/as-tested \
 		--no-deps --document-private-items
 

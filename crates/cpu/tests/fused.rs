@@ -242,7 +242,7 @@ fn compare_sums(dev: &Cpu, sums: &Sums) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 16, ..ProptestConfig::default() })]
 
     #[test]
     fn fused_composites_equal_their_default_bodies(case in cases(), threads in 1..=2usize) {

@@ -19,7 +19,7 @@ use crate::{
 use limbwise_cpu::{Cpu, Isa};
 use limbwise_device::{
     Basis, Checked, Device, Domain, Fault, HostRead, Lockstep, LweShape, Ring, RingSpec, Role, Shape,
-    conformance::{random_program, random_tfhe_program, with_device},
+    conformance::{Reach, random_program, random_tfhe_program, with_device},
     conformance_suite,
 };
 use limbwise_math::{
@@ -43,7 +43,10 @@ fn beside_the_cpu(tested: Option<Cuda>) -> Option<Lockstep<Cpu, Cuda>> {
     Some(Lockstep { trusted: Cpu::new(Isa::Scalar, 1).expect("scalar"), tested: tested? })
 }
 
-conformance_suite!(kernels_on_the_host, "c++", || host(MEMORY).map(Checked));
+/// Rings of the suite on the host, which runs a kernel's threads one by one; transforms of larger ones have their own test.
+const ON_THE_HOST: Reach = Reach { log_n: 14, bits: 61, primes: usize::MAX, rotations: usize::MAX };
+
+conformance_suite!(kernels_on_the_host, "c++", || host(MEMORY).map(Checked), ON_THE_HOST);
 conformance_suite!(gpu, "cuda", || gpu(Cuda::builder()).map(Checked), mock_driver::reach());
 
 /// A GPU, where there is one; else why not.

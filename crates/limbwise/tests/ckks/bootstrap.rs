@@ -140,11 +140,9 @@ fn every_order_with_every_arcsine() {
 #[test]
 fn every_rotation_strategy_with_every_form_of_diagonals() {
     let full = 1 << 10;
-    // Maps are the same in both orders: all pairs in the one, each strategy and each form in the other.
-    let all = Rotations::ALL.into_iter().flat_map(|rotations| PlaintextForm::ALL.map(|form| (rotations, form)));
-    let each = Rotations::ALL.into_iter().zip(PlaintextForm::ALL.into_iter().cycle());
-    for ((order, bits), pairs) in ORDERS.into_iter().zip([all.collect::<Vec<_>>(), each.collect()]) {
-        for (rotations, form) in pairs {
+    // Maps are the same in both orders: each strategy and each form in either, other pairs of them in the other.
+    for (shift, (order, bits)) in ORDERS.into_iter().enumerate() {
+        for (rotations, form) in Rotations::ALL.into_iter().zip(PlaintextForm::ALL.into_iter().cycle().skip(shift)) {
             let plan = BootstrapPlan { rotations, form, ..BootstrapPlan::fastest(full) };
             expect(&literal(order, 3, 7), plan, &uniform(full, "boot"), bits);
         }
@@ -164,8 +162,10 @@ fn every_packing_with_every_content() {
                 expect(&literal, complex, &uniform(slots, "boot"), bits);
                 let plan = BootstrapPlan { content: Content::Real, ..BootstrapPlan::smallest(slots) };
                 expect(&literal, plan, &real(uniform(slots, "boot")), bits);
-                let plan = BootstrapPlan { halves: HalvesAt::Turns, rotations: Rotations::MultiHop, ..complex };
-                expect(&literal, plan, &uniform(slots, "boot"), bits);
+                if arcsine == 3 {
+                    let plan = BootstrapPlan { halves: HalvesAt::Turns, rotations: Rotations::MultiHop, ..complex };
+                    expect(&literal, plan, &uniform(slots, "boot"), bits);
+                }
             }
         }
     }
