@@ -55,6 +55,11 @@ def cargo_test(test: str, *words: str) -> list[str]:
     return ["cargo", "test", "--workspace", "--test", test, "--", "--nocapture", *words]
 
 
+def library_test(*words: str) -> list[str]:
+    """Tests inside the crates as `make test` builds them."""
+    return ["cargo", "test", "--workspace", "--lib", "--", "--nocapture", *words]
+
+
 def script(name: str, *words: str) -> list[str]:
     """A script of this folder."""
     return [sys.executable, f"scripts/{name}", *words]
@@ -78,6 +83,7 @@ def steps(long: bool, folder: Path) -> list[Step]:
         Step("faults", script("campaign.py", *at, "--rounds", str(rounds), "--seconds", str(faults), debug), faults),
         Step("secrets", script("secrets_under_valgrind.py", *log), 60, may_be_absent=True),
         Step("noise", cargo_test("tfhe", "--include-ignored", "estimates"), 7200 if long else 60, samples),
+        Step("tails", library_test(*(["--include-ignored"] if long else []), "tails"), 7200 if long else 10, samples),
         Step("range", cargo_test("ckks", "bootstrap_range"), 600 if long else 10, samples),
         Step("soak", script("soak.py", *load, debug), soak + 30),
         Step("tls", script("soak.py", "--tls", *load, debug), soak + 30, may_be_absent=True),

@@ -242,19 +242,33 @@ impl<'a, D: Device> Evaluator<'a, D> {
 
     /// The accumulators after blind rotation, for one group of tables or one per entry.
     fn rotate_accumulators(&self, a: &Ciphertext<D>, groups: &[Vec<&Table>]) -> Vec<D::Poly> {
-        let (dev, params, together) = (self.dev, self.params(), groups[0].len().ilog2());
-        let _region = dev.region(Region::Bootstrap, 0);
-        let test = dev.upload(&params.shape(groups.len(), Domain::Coeff), Role::Plaintext, &|at, row| {
+        let _region = self.dev.region(Region::Bootstrap, 0);
+        let test = self.test_polynomials(groups);
+        self.rotate(&test, &self.switched(a), groups[0].len().ilog2())
+    }
+
+    fn test_polynomials(&self, groups: &[Vec<&Table>]) -> D::Poly {
+        let params = self.params();
+        self.dev.upload(&params.shape(groups.len(), Domain::Coeff), Role::Plaintext, &|at, row| {
             test_polynomial(params, &groups[at.batch], row);
-        });
-        let narrow = dev.lwe_mod_switch(&a.lwe, params.lwe_modulus(), Rounding::Nearest);
-        let narrow = dev.lwe_key_switch(&narrow, &self.key.switch);
+        })
+    }
+
+    /// A batch under the small LWE key.
+    fn switched(&self, a: &Ciphertext<D>) -> D::Lwe {
+        let narrow = self.dev.lwe_mod_switch(&a.lwe, self.params().lwe_modulus(), Rounding::Nearest);
+        self.dev.lwe_key_switch(&narrow, &self.key.switch)
+    }
+
+    /// Rotates the test polynomials of 2^`together` tables each by the phases of a batch under the small LWE key.
+    fn rotate(&self, test: &D::Poly, narrow: &D::Lwe, together: u32) -> Vec<D::Poly> {
+        let (dev, params) = (self.dev, self.params());
         let circle = 2 << params.ring().log_n();
-        let mut exponents = dev.lwe_mod_switch(&narrow, circle >> together, Rounding::CenteredForBinary);
+        let mut exponents = dev.lwe_mod_switch(narrow, circle >> together, Rounding::CenteredForBinary);
         if together > 0 {
             exponents = dev.lwe_mod_switch(&exponents, circle, Rounding::Nearest);
         }
-        dev.blind_rotate(&test, &dev.lwe_scale(&exponents, circle - 1), &self.key.bootstrap)
+        dev.blind_rotate(test, &dev.lwe_scale(&exponents, circle - 1), &self.key.bootstrap)
     }
 
     /// Refuses inputs that a blind rotation with 2^`together` tables could get wrong.
@@ -295,3 +309,7 @@ fn place(part: usize, parts: usize) -> (usize, usize) {
     let shared = part.trailing_zeros().min(parts.trailing_zeros());
     (part >> shared, parts >> shared)
 }
+
+#[cfg(test)]
+#[cfg(feature = "client")]
+mod tails;
