@@ -218,7 +218,7 @@ class Asked:
         )
 
     def having(self) -> str:
-        one = f"{self.r.choice(['count(*)', self.aggregate()])} {self.r.choice(COMPARED[2:])} {self.r.randint(0, 20)}"
+        one = f"{self.r.choice(['count(*)', self.aggregate()])} {self.r.choice(COMPARED)} {self.r.randint(0, 20)}"
         other = f"count(*) {self.r.choice(COMPARED)} {self.r.randint(0, 4)}"
         return self.r.choice([one, one, f"{one} {self.r.choice(['AND', 'OR'])} {other}", f"NOT {other}"])
 

@@ -12,64 +12,33 @@ use super::{
 use crate::family::{AnswerTable, Cell, Compared, NULL};
 use std::cmp::Ordering;
 
-/// A number that results are computed with. `None` is SQL's NULL: a quotient by zero, and all but a count of no rows.
-pub trait Number: Copy {
-    fn of(constant: Decimal) -> Self;
-    /// The result of an operation.
-    fn met(op: Arithmetic, a: Self, b: Self) -> Option<Self>;
-    fn float(self) -> f64;
-    /// The square root; 0 of what is below 0 by the error of a difference.
-    fn root(self) -> Self;
-    fn absolute(self) -> Self;
-    /// Rounded to so many decimal places, half away from zero.
-    fn rounded(self, places: i32) -> Self;
-    /// Which of two is larger.
-    fn order(self, other: Self) -> Ordering {
-        self.float().total_cmp(&other.float())
-    }
-}
-
-impl Number for f64 {
-    fn of(constant: Decimal) -> Self {
-        constant.mantissa as f64 / 10f64.powi(constant.digits.cast_signed())
-    }
-
-    fn met(op: Arithmetic, a: Self, b: Self) -> Option<Self> {
-        match op {
-            Arithmetic::Plus => Some(a + b),
-            Arithmetic::Minus => Some(a - b),
-            Arithmetic::Times => Some(a * b),
-            Arithmetic::Over => Some(a / b).filter(|quotient| quotient.is_finite()),
-        }
-    }
-
-    fn float(self) -> f64 {
-        self
-    }
-
-    fn root(self) -> Self {
-        self.max(0.0).sqrt()
-    }
-
-    fn absolute(self) -> Self {
-        self.abs()
-    }
-
-    fn rounded(self, places: i32) -> Self {
-        let unit = 10f64.powi(places.abs());
-        if places < 0 { (self / unit).round() * unit } else { (self * unit).round() / unit }
-    }
-}
-
-/// An exact number: a decimal, or a quotient of two. Where 128 bits do not hold it, its float.
+/// A number that results are computed with: a decimal, or a quotient of two. Of a sum that is decrypted with an error, and
+/// where 128 bits do not hold a number, its float.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Exact {
+pub struct Number {
     /// Numerator, denominator, and decimal places to write.
     ratio: Option<(i128, i128, u32)>,
     float: f64,
 }
 
-impl Exact {
+impl Number {
+    /// A decimal.
+    #[must_use]
+    pub fn of(constant: Decimal) -> Self {
+        Self::ratio(constant.mantissa, 10i128.pow(constant.digits), constant.digits)
+    }
+
+    /// A number that is not known to the last digit.
+    #[must_use]
+    pub fn near(float: f64) -> Self {
+        Self { ratio: None, float }
+    }
+
+    #[must_use]
+    pub fn float(self) -> f64 {
+        self.float
+    }
+
     fn ratio(numerator: i128, denominator: i128, digits: u32) -> Self {
         let float = numerator as f64 / denominator as f64;
         Self { ratio: Some((numerator, denominator, digits)), float }
@@ -92,7 +61,7 @@ impl Exact {
     }
 }
 
-impl std::fmt::Display for Exact {
+impl std::fmt::Display for Number {
     /// Every digit of a decimal; a quotient that is none as a float.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let decimal = self.ratio.and_then(|(numerator, denominator, digits)| {
@@ -110,23 +79,21 @@ impl std::fmt::Display for Exact {
     }
 }
 
-impl Number for Exact {
-    fn of(constant: Decimal) -> Self {
-        let unit = 10i128.pow(constant.digits);
-        Self::ratio(constant.mantissa, unit, constant.digits)
-    }
-
+impl Number {
+    /// The result of an operation. `None` is SQL's NULL: a quotient by zero.
     fn met(op: Arithmetic, a: Self, b: Self) -> Option<Self> {
-        let float = || f64::met(op, a.float, b.float).map(|float| Self { ratio: None, float });
-        Self::exactly(op, a, b).or_else(float)
+        let float = || match op {
+            Arithmetic::Plus => a.float + b.float,
+            Arithmetic::Minus => a.float - b.float,
+            Arithmetic::Times => a.float * b.float,
+            Arithmetic::Over => a.float / b.float,
+        };
+        Self::exactly(op, a, b).or_else(|| Some(float()).filter(|float| float.is_finite()).map(Self::near))
     }
 
-    fn float(self) -> f64 {
-        self.float
-    }
-
+    /// The square root; 0 of what is below 0 by the error of a difference.
     fn root(self) -> Self {
-        Self { ratio: None, float: self.float.root() }
+        Self::near(self.float.max(0.0).sqrt())
     }
 
     fn absolute(self) -> Self {
@@ -134,6 +101,7 @@ impl Number for Exact {
         Self { ratio, float: self.float.abs() }
     }
 
+    /// Rounded to so many decimal places, half away from zero.
     fn rounded(self, places: i32) -> Self {
         let exact = || {
             let (numerator, denominator, _) = self.ratio?;
@@ -146,9 +114,14 @@ impl Number for Exact {
             let digits = u32::try_from(places).unwrap_or(0);
             Some(Self::ratio(whole.checked_mul(down)?, up, digits))
         };
-        exact().unwrap_or(Self { ratio: None, float: self.float.rounded(places) })
+        exact().unwrap_or_else(|| {
+            let unit = 10f64.powi(places.abs());
+            let float = self.float;
+            Self::near(if places < 0 { (float / unit).round() * unit } else { (float * unit).round() / unit })
+        })
     }
 
+    /// Which of two is larger.
     fn order(self, other: Self) -> Ordering {
         let difference = Self::exactly(Arithmetic::Minus, self, other).and_then(|difference| difference.ratio);
         let sign = |(numerator, denominator, _): (i128, i128, u32)| numerator.signum() * denominator.signum();
@@ -158,9 +131,9 @@ impl Number for Exact {
 
 /// What the client has of a program's results.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Figures<N> {
+pub struct Figures {
     /// In the order of the measures.
-    pub sums: Vec<N>,
+    pub sums: Vec<Number>,
     /// In the order of the extremes.
     pub ends: Vec<i64>,
     /// How many rows each selection has.
@@ -170,26 +143,26 @@ pub struct Figures<N> {
 }
 
 /// A row of an answer: the number of its group, and the values of the query's items.
-pub struct AnswerRow<N> {
+pub struct AnswerRow {
     pub group: usize,
-    pub values: Vec<Value<N>>,
+    pub values: Vec<Value>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Value<N> {
+pub enum Value {
     /// A value of a column that is grouped by, and the column's number.
     Key(usize, i64),
     /// A date or a text that is an end of its column's values, and the number of the extreme.
     End(usize, i64),
     /// An aggregate, or what is computed from some.
-    Number(N),
+    Number(Number),
     /// A quotient by zero, of no rows a sum or an end, or what NULL is grouped by.
     Null,
 }
 
 impl Question {
     /// The answer of figures.
-    pub fn answer<N: Number>(&self, figures: &Figures<N>) -> Vec<AnswerRow<N>> {
+    pub fn answer(&self, figures: &Figures) -> Vec<AnswerRow> {
         let there = |group: &Group| self.keys.is_empty() || !empty(group, figures);
         let kept = |group: &Group| {
             let compare = |of: &[Output; 2]| {
@@ -205,7 +178,7 @@ impl Question {
             (by.collect::<Vec<_>>(), row)
         };
         let groups = self.groups.iter().enumerate().filter(|(_, group)| there(group) && kept(group));
-        let mut rows: Vec<(Vec<Value<N>>, AnswerRow<N>)> = groups.map(row).collect();
+        let mut rows: Vec<(Vec<Value>, AnswerRow)> = groups.map(row).collect();
         rows.sort_by(|(a, _), (b, _)| {
             let all = self.results.order.iter().zip(a.iter().zip(b));
             let compared = all.map(|(Order { down, nulls_first, .. }, (a, b))| match (a, b) {
@@ -224,7 +197,7 @@ impl Question {
     }
 
     /// The value of an output in a group.
-    fn value<N: Number>(&self, output: &Output, group: &Group, figures: &Figures<N>) -> Value<N> {
+    fn value(&self, output: &Output, group: &Group, figures: &Figures) -> Value {
         if let Output::Key(key) = output {
             let value = group.values[*key];
             return if self.keys[*key].is_null(value) { Value::Null } else { Value::Key(*key, value) };
@@ -243,10 +216,10 @@ impl Question {
     }
 
     /// What an output is for a group, as a number.
-    fn made<N: Number>(&self, output: &Output, group: &Group, figures: &Figures<N>) -> Option<N> {
+    fn made(&self, output: &Output, group: &Group, figures: &Figures) -> Option<Number> {
         match output {
             Output::Key(_) | Output::Null => None,
-            Output::Number(constant) => Some(N::of(*constant)),
+            Output::Number(constant) => Some(Number::of(*constant)),
             Output::Aggregate(_) if empty(group, figures) => None,
             Output::Aggregate(number) | Output::Count(number) => self.counted(*number, group, figures),
             Output::Where(count, of) => {
@@ -261,27 +234,30 @@ impl Question {
                         let a = made(a)?;
                         Some(a).filter(|a| made(b).is_none_or(|b| a.order(b).is_ne()))
                     }
-                    (Call::Absolute, [of]) => made(of).map(N::absolute),
-                    (Call::Root, [of]) => made(of).map(N::root),
+                    (Call::Absolute, [of]) => made(of).map(Number::absolute),
+                    (Call::Root, [of]) => made(of).map(Number::root),
                     (Call::Rounded(places), [of]) => made(of).map(|of| of.rounded(*places)),
                     _ => None,
                 }
             }
-            Output::Both(op, of) => N::met(*op, self.made(&of[0], group, figures)?, self.made(&of[1], group, figures)?),
+            Output::Both(op, of) => {
+                Number::met(*op, self.made(&of[0], group, figures)?, self.made(&of[1], group, figures)?)
+            }
         }
     }
 
     /// What an aggregate of a group is; 0 where no row can count.
-    fn counted<N: Number>(&self, number: usize, group: &Group, figures: &Figures<N>) -> Option<N> {
-        let whole =
-            |count: usize| Some(N::of(Decimal { mantissa: i128::try_from(count).unwrap_or(i128::MAX), digits: 0 }));
+    fn counted(&self, number: usize, group: &Group, figures: &Figures) -> Option<Number> {
+        let whole = |count: usize| {
+            Some(Number::of(Decimal { mantissa: i128::try_from(count).unwrap_or(i128::MAX), digits: 0 }))
+        };
         match group.asked[number] {
             None => whole(0),
             Some(Asked::Sum(measure)) => Some(figures.sums[measure]),
             Some(Asked::Rows(rows)) => whole(rows.saturating_mul(figures.parts)),
             Some(Asked::Extreme(extreme)) => {
                 let Kind::Number(digits) = self.extremes[extreme].field.kind else { return None };
-                Some(N::of(Decimal { mantissa: figures.ends[extreme].into(), digits }))
+                Some(Number::of(Decimal { mantissa: figures.ends[extreme].into(), digits }))
             }
             Some(Asked::Different(of)) => {
                 whole(self.different[of].iter().filter(|&&selection| figures.rows[selection] > 0.5).count())
@@ -293,27 +269,27 @@ impl Question {
     ///
     /// # Errors
     /// Values outside their domains.
-    pub fn exact(&self, table: &Table) -> Result<Figures<Exact>, QueryError> {
+    pub fn exact(&self, table: &Table) -> Result<Figures, QueryError> {
         let count = |rows: &Vec<bool>| rows.iter().filter(|&&row| row).count() as f64;
         let rows = self.selected(table)?.iter().map(count).collect();
         Ok(Figures { sums: self.exact_sums(&self.sums(table)?), ends: self.ends(table)?, rows, parts: 1 })
     }
 
-    fn exact_sums(&self, sums: &[i128]) -> Vec<Exact> {
+    fn exact_sums(&self, sums: &[i128]) -> Vec<Number> {
         let number = |(measure, &sum): (&super::question::Measure, &i128)| {
-            Exact::of(Decimal { mantissa: sum, digits: measure.digits() })
+            Number::of(Decimal { mantissa: sum, digits: measure.digits() })
         };
         self.measures.iter().zip(sums).map(number).collect()
     }
 
     /// The answer of decrypted figures beside the exact one, and whether both have the same rows in the same order.
-    pub fn compared(&self, decrypted: &Figures<f64>, exact: &Figures<Exact>) -> (AnswerTable, bool) {
+    pub fn compared(&self, decrypted: &Figures, exact: &Figures) -> (AnswerTable, bool) {
         let (found, wanted) = (self.answer(decrypted), self.answer(exact));
         let same = found.iter().map(|row| row.group).eq(wanted.iter().map(|row| row.group));
         let all = Self { results: self.results.unlimited(), ..self.clone() }.answer(exact);
-        let row = |row: &AnswerRow<f64>| {
+        let row = |row: &AnswerRow| {
             let twin = all.iter().find(|other| other.group == row.group);
-            let cell = |(item, value): (usize, &Value<f64>)| match (value, twin.map(|twin| twin.values[item])) {
+            let cell = |(item, value): (usize, &Value)| match (value, twin.map(|twin| twin.values[item])) {
                 (Value::Key(key, value), _) => Cell::Key(shown(&self.keys[*key], *value)),
                 (Value::End(extreme, value), _) => Cell::Key(shown(&self.extremes[*extreme].field, *value)),
                 (Value::Null, Some(Value::Null)) => Cell::Null(()),
@@ -326,7 +302,7 @@ impl Question {
     }
 
     /// A value as text, and a number in its own way.
-    pub fn shown<N>(&self, value: &Value<N>, number: impl Fn(&N) -> String) -> String {
+    pub fn shown(&self, value: &Value, number: impl Fn(&Number) -> String) -> String {
         match value {
             Value::Key(key, value) => shown(&self.keys[*key], *value),
             Value::End(extreme, value) => shown(&self.extremes[*extreme].field, *value),
@@ -336,11 +312,11 @@ impl Question {
     }
 
     /// A value as a number: a decimal's, days since 1970, or a text's place among its column's.
-    pub fn as_number(&self, value: &Value<f64>) -> f64 {
+    pub fn as_number(&self, value: &Value) -> f64 {
         let (field, value) = match value {
             Value::Key(key, value) => (&self.keys[*key], *value),
             Value::End(extreme, value) => (&self.extremes[*extreme].field, *value),
-            Value::Number(number) => return *number,
+            Value::Number(number) => return number.float(),
             Value::Null => return f64::NAN,
         };
         match field.kind {
@@ -351,7 +327,7 @@ impl Question {
 }
 
 /// Whether a group has no row.
-fn empty<N: Number>(group: &Group, figures: &Figures<N>) -> bool {
+fn empty(group: &Group, figures: &Figures) -> bool {
     match group.rows {
         GroupRows::Every => false,
         GroupRows::None => true,
@@ -365,14 +341,14 @@ fn shown(field: &Field, value: i64) -> String {
     text.cloned().unwrap_or_else(|| field.kind.show(value))
 }
 
-fn compared(decrypted: &Value<f64>, exact: Option<Value<Exact>>) -> Compared {
-    let decrypted = if let Value::Number(decrypted) = decrypted { Some(*decrypted) } else { None };
+fn compared(decrypted: &Value, exact: Option<Value>) -> Compared {
+    let decrypted = if let Value::Number(decrypted) = decrypted { Some(decrypted.float()) } else { None };
     let exact = if let Some(Value::Number(exact)) = exact { Some((exact.to_string(), exact.float())) } else { None };
     Compared::of(decrypted, exact)
 }
 
 /// The order of two values of one output. NULL is last, up and down, as in DuckDB: the caller sees to it.
-fn placed<N: Number>(a: &Value<N>, b: &Value<N>) -> Ordering {
+fn placed(a: &Value, b: &Value) -> Ordering {
     match (a, b) {
         (Value::Key(_, a) | Value::End(_, a), Value::Key(_, b) | Value::End(_, b)) => a.cmp(b),
         (Value::Number(a), Value::Number(b)) => a.order(*b),

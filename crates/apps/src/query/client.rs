@@ -2,7 +2,7 @@
 
 use super::{
     Query, QueryError, Table,
-    answer::{Exact, Figures},
+    answer::Figures,
     encrypted::{Found, Rows},
 };
 use crate::{
@@ -20,7 +20,7 @@ pub struct QueryClient {
     passing: usize,
     /// The rows of each selection.
     selected: Vec<Vec<bool>>,
-    exact: Figures<Exact>,
+    exact: Figures,
 }
 
 impl QueryClient {

@@ -4,7 +4,7 @@
 //! columns as slots. All rows form one batch.
 
 use super::{
-    answer::{Figures, Value},
+    answer::{Figures, Number, Value},
     error::QueryError,
     extreme::spread,
     field::{Field, codes, values},
@@ -84,7 +84,7 @@ pub struct Rows {
 
 /// Decrypted results: numbers, and the bits of each selection in the order of the rows.
 pub struct Found {
-    pub figures: Figures<f64>,
+    pub figures: Figures,
     pub bits: Vec<Vec<f64>>,
 }
 
@@ -114,7 +114,8 @@ impl Query {
     /// A program for a query.
     ///
     /// # Errors
-    /// More rows than slots, a message space that is too small, or too few levels after the bridge.
+    /// More rows than slots, a message space that is too small, too few levels after the bridge, or a sum that is asked to equal
+    /// something and is not exact to its last digit.
     pub fn new(name: &'static str, question: Question, params: &BridgeParams) -> Result<Self, QueryError> {
         let (most, left) = (params.ckks().max_slots(), params.ckks().user_level());
         if question.rows > most {
@@ -144,7 +145,9 @@ impl Query {
         let summed = question.summed();
         let searches = Searches::new(&question, params.tfhe());
         let (question, params, bounds) = (Box::new(question), params.clone(), OnceLock::new());
-        Ok(Self { name, question, filter, searches, params, plan, bits, summed, bounds, parts: None })
+        let query = Self { name, question, filter, searches, params, plan, bits, summed, bounds, parts: None };
+        query.check_equalities()?;
+        Ok(query)
     }
 
     /// Most that each measure's sum may be off. Without one for a measure, nothing is known of it.
@@ -244,7 +247,7 @@ impl Query {
         };
         let sum = |(number, (measure, values)): (usize, (&Measure, &BridgedValues))| {
             let sum = slots(values)[0].re * self.unit(measure);
-            if measure.terms.is_empty() || self.exact(number) { measure.rounded(sum) } else { sum }
+            if measure.terms.is_empty() || self.exact(number) { measure.rounded(sum) } else { Number::near(sum) }
         };
         let (measures, flagged) = (&self.question.measures, self.question.flagged().len());
         let sums = measures.iter().zip(results).enumerate().map(sum).collect();
@@ -443,9 +446,12 @@ impl Program for Query {
         self.question.measures.len() + self.question.flagged().len() + self.question.extremes.len()
     }
 
-    /// All sums, and the bits of the selections, which tell whether there is a row.
+    /// All sums, and the bits of the selections, which tell whether there is a row. Errors of parts add up, so that no sum of
+    /// them is asked to equal something.
     fn summed(&self) -> usize {
-        let parts = self.question.results.additive() && self.question.public.is_none();
+        let results = &self.question.results;
+        let equated = results.equated().iter().any(|output| results.takes_a_sum(output));
+        let parts = results.additive() && self.question.public.is_none() && !equated;
         if parts { self.results() } else { 0 }
     }
 
@@ -484,7 +490,7 @@ impl Program for Query {
             Array { name: name.into(), shape, values, numbers: Numbers::Real }
         };
         let answer = self.question.answer(&figures);
-        let number = |value: &Value<f64>| self.question.as_number(value);
+        let number = |value: &Value| self.question.as_number(value);
         let numbers: Vec<f64> = answer.iter().flat_map(|row| row.values.iter().map(number)).collect();
         if self.question.results.single() {
             // Rows that both sides know are no result.
@@ -498,8 +504,8 @@ impl Program for Query {
 
     fn table(&self, results: &Vec<BridgedValues>) -> Option<DecryptedTable> {
         let question = &self.question;
-        let cell = |value: &Value<f64>| match value {
-            Value::Number(number) => serde_json::json!(number),
+        let cell = |value: &Value| match value {
+            Value::Number(number) => serde_json::json!(number.float()),
             Value::Null => serde_json::Value::Null,
             text => question.shown(text, ToString::to_string).into(),
         };

@@ -100,6 +100,10 @@ pub enum QueryError {
     Public { columns: String, problem: String },
     #[error("the tables are not joined: {problem}")]
     Join { problem: String },
+    #[error(
+        "whether a sum of {columns} equals something is asked by =, <>, IN or NULLIF, and it may be off by {bound:.1e}, more than half of its last digit: ask with < and >, or declare a narrower domain (--domain COLUMN=LOW..HIGH)"
+    )]
+    Equality { columns: String, bound: f64 },
     #[error("{rows} rows: a query takes 1 to {most} (--rows takes the first so many)")]
     Rows { rows: usize, most: usize },
     #[error(

@@ -4,7 +4,7 @@ use super::{
     error::QueryError,
     formula::{Formula, formula},
     operand::Operand,
-    select::{Made, Output, Results},
+    select::{Output, Results},
     sql::conjuncts,
 };
 use sqlparser::ast::{BinaryOperator, Expr, UnaryOperator};
@@ -47,6 +47,20 @@ impl Having {
             Self::Compare(_, of) => of.iter().any(|output| output.takes(aggregate)),
             Self::Not(inner) => inner.takes(aggregate),
             Self::All(of) | Self::Any(of) => of.iter().any(|one| one.takes(aggregate)),
+        }
+    }
+
+    /// Adds what is asked to equal something in it.
+    pub(super) fn equated<'a>(&'a self, found: &mut Vec<&'a Output>) {
+        match self {
+            Self::Compare(relation, of) => {
+                if *relation == Relation::Equal {
+                    found.extend(of.iter());
+                }
+                of.iter().for_each(|output| output.equated(found));
+            }
+            Self::Not(inner) => inner.equated(found),
+            Self::All(of) | Self::Any(of) => of.iter().for_each(|one| one.equated(found)),
         }
     }
 
@@ -150,28 +164,7 @@ fn compared(results: &mut Results, whole: &Expr, relation: Relation, of: [&Expr;
         output => Ok(output),
     };
     let of = [output(of[0])?, output(of[1])?];
-    // Sums decrypt with a small error, so that none is ever equal to a number.
-    if relation == Relation::Equal && !of.iter().all(|output| exact(results, output)) {
-        return Err(QueryError::unsupported(format!(
-            "HAVING {whole}, which asks whether a sum is a number to the last digit (= and <> compare COUNT, MIN and MAX),"
-        )));
-    }
     Ok(Having::Compare(relation, Box::new(of)))
-}
-
-/// Whether the client has an output exactly: counts are rounded to whole numbers, and MIN and MAX are exact.
-pub(super) fn exact(results: &Results, output: &Output) -> bool {
-    match output {
-        Output::Key(_) => false,
-        Output::Number(_) | Output::Null => true,
-        Output::Aggregate(number) | Output::Count(number) => {
-            let aggregate = &results.aggregates[*number];
-            !matches!(&aggregate.of, Made::Sum(factors) if !factors.is_empty())
-        }
-        Output::Both(_, of) => of.iter().all(|one| exact(results, one)),
-        Output::Where(_, of) => exact(results, of),
-        Output::Call(_, of) => of.iter().all(|one| exact(results, one)),
-    }
 }
 
 #[cfg(test)]

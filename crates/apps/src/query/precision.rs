@@ -1,8 +1,11 @@
 //! How exact the sums of a query are: bounds that hold for all values of the columns' domains.
 
 use super::{
+    answer::Number,
     encrypted::{Bits, Query},
+    error::QueryError,
     question::{Asked, Measure},
+    table::Decimal,
 };
 use crate::program::{Evaluation, Program as _};
 use limbwise::{
@@ -66,9 +69,12 @@ impl Measure {
     }
 
     /// A decrypted sum that is off by less than half of its last digit, without that error.
-    pub(super) fn rounded(&self, sum: f64) -> f64 {
-        let units = 10f64.powi(self.digits().cast_signed());
-        (sum * units).round() / units + 0.0
+    pub(super) fn rounded(&self, sum: f64) -> Number {
+        let digits = self.digits();
+        let units = (sum * 10f64.powi(digits.cast_signed())).round();
+        #[expect(clippy::cast_possible_truncation, reason = "a bound of half a unit is far below 2^127")]
+        let mantissa = units as i128;
+        Number::of(Decimal { mantissa, digits })
     }
 }
 
@@ -141,15 +147,12 @@ impl Query {
         self.bounds().get(measure).is_some_and(|bound| *bound * (self.parts.unwrap_or(1) as f64) < last / 2.0)
     }
 
-    /// What is said of an answer whose rows are chosen or ordered by sums that are not exact to their last digit.
-    pub(super) fn decided_by_noise(&self) -> Option<String> {
-        let (question, results) = (self.question(), &self.question().results);
-        let decides = |aggregate: usize| {
-            let ordered = results.order.iter().any(|order| order.by.takes(aggregate));
-            ordered || results.having.as_ref().is_some_and(|having| having.takes(aggregate))
-        };
-        let asked = question.groups.iter().flat_map(|group| group.asked.iter().enumerate());
-        let measures = asked.filter(|(aggregate, _)| decides(*aggregate)).filter_map(|(_, asked)| match asked {
+    /// Of the sums in what a closure says, the one that is off most and by more than half of its last digit: its columns, and its
+    /// bound.
+    fn open(&self, asked: impl Fn(usize) -> bool) -> Option<(String, f64)> {
+        let question = self.question();
+        let groups = question.groups.iter().flat_map(|group| group.asked.iter().enumerate());
+        let measures = groups.filter(|(aggregate, _)| asked(*aggregate)).filter_map(|(_, asked)| match asked {
             Some(Asked::Sum(measure)) if !question.measures[*measure].terms.is_empty() => Some(*measure),
             _ => None,
         });
@@ -157,11 +160,28 @@ impl Query {
         let bound = |measure: usize| self.bounds().get(measure).copied().unwrap_or(f64::INFINITY);
         let worst = open.max_by(|&a, &b| bound(a).total_cmp(&bound(b)))?;
         let names: Vec<&str> = question.measures[worst].terms.iter().map(|term| term.field.name.as_str()).collect();
+        Some((names.join(" * "), bound(worst)))
+    }
+
+    /// Fails where it is asked whether a sum equals something, and noise would decide it.
+    pub(super) fn check_equalities(&self) -> std::result::Result<(), QueryError> {
+        let equated = self.question().results.equated();
+        match self.open(|aggregate| equated.iter().any(|output| output.takes(aggregate))) {
+            Some((columns, bound)) => Err(QueryError::Equality { columns, bound }),
+            None => Ok(()),
+        }
+    }
+
+    /// What is said of an answer whose rows are chosen or ordered by sums that are not exact to their last digit.
+    pub(super) fn decided_by_noise(&self) -> Option<String> {
+        let results = &self.question().results;
+        let (columns, bound) = self.open(|aggregate| {
+            let ordered = results.order.iter().any(|order| order.by.takes(aggregate));
+            ordered || results.having.as_ref().is_some_and(|having| having.takes(aggregate))
+        })?;
         Some(format!(
-            "ORDER BY or HAVING compares sums of {} that may be off by {:.1e}, more than half of their last digit: between \
-             values that lie closer together, ties among them, noise decides",
-            names.join(" * "),
-            bound(worst)
+            "ORDER BY or HAVING compares sums of {columns} that may be off by {bound:.1e}, more than half of their last digit: \
+             between values that lie closer together, ties among them, noise decides"
         ))
     }
 }

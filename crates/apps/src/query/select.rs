@@ -112,6 +112,21 @@ impl Output {
         Self::Both(op, Box::new([left, right]))
     }
 
+    /// Adds what is asked to equal something in it.
+    pub(super) fn equated<'a>(&'a self, found: &mut Vec<&'a Self>) {
+        match self {
+            Self::Key(_) | Self::Number(_) | Self::Null | Self::Aggregate(_) | Self::Count(_) => {}
+            Self::Both(_, of) => of.iter().for_each(|one| one.equated(found)),
+            Self::Where(_, of) => of.equated(found),
+            Self::Call(call, of) => {
+                if *call == Call::UnlessEqual {
+                    found.extend(of);
+                }
+                of.iter().for_each(|one| one.equated(found));
+            }
+        }
+    }
+
     /// Whether an aggregate is in it.
     #[must_use]
     pub fn takes(&self, aggregate: usize) -> bool {
@@ -304,6 +319,26 @@ impl Results {
     #[must_use]
     pub fn additive(&self) -> bool {
         self.aggregates.iter().all(|aggregate| !matches!(aggregate.of, Made::Least(_) | Made::Most(_)))
+    }
+
+    /// What is asked to equal something: by `=`, `<>` and IN of HAVING, and by NULLIF.
+    #[must_use]
+    pub fn equated(&self) -> Vec<&Output> {
+        let mut found = Vec::new();
+        let outputs = self.items.iter().map(|item| &item.output).chain(self.order.iter().map(|order| &order.by));
+        outputs.for_each(|output| output.equated(&mut found));
+        if let Some(having) = &self.having {
+            having.equated(&mut found);
+        }
+        found
+    }
+
+    /// Whether an output is computed from a sum, which is decrypted with an error, and not from counts and ends alone.
+    #[must_use]
+    pub fn takes_a_sum(&self, output: &Output) -> bool {
+        let sums = self.aggregates.iter().enumerate();
+        let sums = sums.filter(|(_, aggregate)| matches!(&aggregate.of, Made::Sum(factors) if !factors.is_empty()));
+        sums.into_iter().any(|(number, _)| output.takes(number))
     }
 
     /// Whether the answer is one sum.

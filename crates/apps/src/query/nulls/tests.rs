@@ -144,7 +144,7 @@ fn conditions_have_three_values() {
 fn answered(table: &Table, question: &Question) -> Vec<Vec<String>> {
     let rows = question.answer(&question.exact(table).unwrap());
     let shown = |value: &_| {
-        question.shown(value, |number: &super::super::answer::Exact| {
+        question.shown(value, |number: &super::super::answer::Number| {
             let text = number.to_string();
             text.get(..9).unwrap_or(&text).to_owned()
         })

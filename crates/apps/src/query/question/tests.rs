@@ -1,6 +1,6 @@
 //! Tests of questions.
 
-use super::super::answer::Figures;
+use super::super::answer::{Figures, Number};
 use super::*;
 
 fn table() -> Table {
@@ -290,8 +290,8 @@ fn an_average_of_no_row_is_none() {
     let exact = question.exact(&table()).unwrap();
     let rows = question.answer(&exact);
     assert_eq!(rows[0].values[0], super::super::answer::Value::Null);
-    let (shown, same) =
-        question.compared(&Figures { sums: vec![0.0, 0.0], ends: Vec::new(), rows: vec![0.0], parts: 1 }, &exact);
+    let (shown, same) = question
+        .compared(&Figures { sums: vec![Number::near(0.0); 2], ends: Vec::new(), rows: vec![0.0], parts: 1 }, &exact);
     assert!(same && matches!(shown.rows[0][0], crate::family::Cell::Null(())));
 }
 
@@ -453,11 +453,11 @@ fn having_chooses_groups_and_order_may_be_of_what_is_not_shown() {
     assert_eq!(with("HAVING SUM(price) / SUM(discount) > 0 ORDER BY 1 LIMIT 2"), ["1", "green"]);
     assert_eq!(with("HAVING color <> 'red' AND COUNT(*) IN (1, 2) ORDER BY color DESC"), ["green", "1"]);
     assert_eq!(with("ORDER BY color LIMIT 1 OFFSET 1"), ["green"]);
+    assert_eq!(with("HAVING SUM(price) = 10.5 OR AVG(price) IN (4, 7.250) ORDER BY color"), ["1", "red"]);
+    assert_eq!(with("HAVING 1 / NULLIF(SUM(price) - 10.5, 0) < 0 ORDER BY color LIMIT 1"), ["1"]);
     assert_eq!(with("ORDER BY NULLIF(MIN(price), 10.5) NULLS FIRST, color FETCH FIRST 2 ROWS ONLY"), ["red", "1"]);
     for (rest, wanted) in [
-        ("HAVING SUM(price) = 8", "whether a sum is a number to the last digit"),
         ("HAVING color = 'red' OR COUNT(*) > 1", "a column that is grouped by"),
-        ("HAVING SUM(price) IN (1, 2)", "whether a sum is a number to the last digit"),
         ("HAVING COUNT(*)", "aggregates are compared with numbers"),
         ("ORDER BY day", "no result of the query"),
         ("ORDER BY 7", "no result of the query"),

@@ -103,7 +103,6 @@ fn what_is_beyond_the_front_is_named() {
         ("SELECT SUM(SUM(a)) FROM t", "the factor SUM(a)"),
         ("SELECT SUM(POWER(a, 9)) FROM t", "an exponent is 1, 2, 3 or 4"),
         ("SELECT SUM(POWER(a + b + c + d + e + f, 3)) FROM t", "a sum of more than 32 products"),
-        ("SELECT COUNT(*) / NULLIF(SUM(a), 0) FROM t", "whether a sum is a number to the last digit"),
         ("SELECT SUM(a) FROM t TABLESAMPLE (10 PERCENT) JOIN u ON k = i", "what stands at"),
         ("SELECT SUM(a) FROM t WITH (NOLOCK) WHERE a = 1", "what stands at"),
         ("SELECT SUM(a) FROM t NATURAL JOIN u", "a join that is not ON a.key = b.key"),
