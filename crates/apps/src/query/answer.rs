@@ -59,27 +59,7 @@ impl Number {
         let digits = if op == Arithmetic::Times { digits + other } else { digits.max(other) };
         (denominator != 0).then(|| Self::ratio(numerator, denominator, digits))
     }
-}
 
-impl std::fmt::Display for Number {
-    /// Every digit of a decimal; a quotient that is none as a float.
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let decimal = self.ratio.and_then(|(numerator, denominator, digits)| {
-            let unit = 10i128.checked_pow(digits)?;
-            if unit == denominator {
-                return Some(Decimal { mantissa: numerator, digits });
-            }
-            let units = numerator.checked_mul(unit)?;
-            (units % denominator == 0).then(|| Decimal { mantissa: units / denominator, digits })
-        });
-        match decimal {
-            Some(decimal) => decimal.fmt(f),
-            None => self.float.fmt(f),
-        }
-    }
-}
-
-impl Number {
     /// The result of an operation. `None` is SQL's NULL: a quotient by zero.
     fn met(op: Arithmetic, a: Self, b: Self) -> Option<Self> {
         let float = || match op {
@@ -126,6 +106,24 @@ impl Number {
         let difference = Self::exactly(Arithmetic::Minus, self, other).and_then(|difference| difference.ratio);
         let sign = |(numerator, denominator, _): (i128, i128, u32)| numerator.signum() * denominator.signum();
         difference.map_or_else(|| self.float.total_cmp(&other.float), |ratio| sign(ratio).cmp(&0))
+    }
+}
+
+impl std::fmt::Display for Number {
+    /// Every digit of a decimal; a quotient that is none as a float.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let decimal = self.ratio.and_then(|(numerator, denominator, digits)| {
+            let unit = 10i128.checked_pow(digits)?;
+            if unit == denominator {
+                return Some(Decimal { mantissa: numerator, digits });
+            }
+            let units = numerator.checked_mul(unit)?;
+            (units % denominator == 0).then(|| Decimal { mantissa: units / denominator, digits })
+        });
+        match decimal {
+            Some(decimal) => decimal.fmt(f),
+            None => self.float.fmt(f),
+        }
     }
 }
 

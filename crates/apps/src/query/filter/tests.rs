@@ -18,11 +18,10 @@ fn filter(bits: u32, set: Set, space: u32, rows: usize) -> Filter {
     Filter::laid_out(&[Cond::In { column: 0, set }], &[field(bits)], (space, (1 << space) - 1), rows).unwrap()
 }
 
-/// Every range of every width to 7 bits, over every value, in spaces of 3 to 6 bits.
-#[test]
-fn automata_decide_every_range_exactly() {
+/// Every range of every width, over every value, in spaces of 3 to 6 bits; of so many bits in a space of 4.
+fn automata_decide_ranges(most: u32) {
     for space in 3..=6 {
-        for bits in 1..=if space == 4 { 7 } else { 6 } {
+        for bits in 1..=if space == 4 { most } else { 6 } {
             let all: Vec<i64> = (0..1 << bits).collect();
             for low in 0..1i64 << bits {
                 for high in low..1 << bits {
@@ -40,6 +39,17 @@ fn automata_decide_every_range_exactly() {
             }
         }
     }
+}
+
+#[test]
+fn automata_decide_every_range_exactly() {
+    automata_decide_ranges(7);
+}
+
+#[test]
+#[ignore = "ten seconds"]
+fn automata_decide_every_range_of_a_byte() {
+    automata_decide_ranges(8);
 }
 
 /// Every set of values of five bits of which every third is looked at, and lists that take several automata.
