@@ -1,16 +1,16 @@
 //! Functions take the levels that they say, so a program without bootstrapping learns before the first of them what lacks.
 
-use crate::{
-    common::{Dev, Session, small},
-    functions::{encrypted, real},
-};
+use crate::{common::small, functions::real};
 use limbwise::{
     ckks::{
-        Ciphertext,
+        Auto, Ciphertext, Encoder, Evaluator, Packing,
         functions::{Axis, Extreme, Function, Greatest, Inverse, InverseRoot, LayerNorm, Rows, Smooth, Softmax},
     },
     error::{Error, LevelError},
+    params::Params,
+    rlwe::DeclaredKeys,
 };
+use limbwise_device::Null;
 
 const SLOTS: usize = 16;
 
@@ -36,13 +36,15 @@ fn functions() -> Vec<Function> {
     all
 }
 
+/// On a device without words, which counts levels as others do.
 #[test]
 fn functions_take_the_levels_that_they_say() {
-    let steps: Vec<i64> = (0..4).flat_map(|i| [1 << i, -(1 << i)]).collect();
-    let s = Session::new(&small(52), &steps);
-    let (auto, top) = (s.auto(), s.params.top_level());
-    let ready = |x: &Ciphertext<Dev>, _| auto.settle(x);
-    let x = encrypted(&s, &[real((0..SLOTS).map(|i| 0.5 + 0.03 * i as f64))]).bounded_by(1.0);
+    let (dev, params) = (Null::default(), Params::new(&small(52)).unwrap());
+    let (encoder, keys, top) = (Encoder::new(&params), DeclaredKeys::all(&dev, &params), params.top_level());
+    let auto = Auto::new(Evaluator::new(&dev, &params, &keys), &encoder);
+    let ready = |x: &Ciphertext<Null>, _| auto.settle(x);
+    let packing = Packing { slots: SLOTS, level: top, scale: params.scale(top) };
+    let x = encoder.declare(&dev, &[real((0..SLOTS).map(|i| 0.5 + 0.03 * i as f64))], packing).unwrap().bounded_by(1.0);
     for function in functions() {
         let levels = function.levels(SLOTS);
         let y = function.apply(&auto, &x, &ready).unwrap();
