@@ -114,8 +114,7 @@ impl Query {
     /// A program for a query.
     ///
     /// # Errors
-    /// More rows than slots, a message space that is too small, too few levels after the bridge, or a sum that is asked to equal
-    /// something and is not exact to its last digit.
+    /// More rows than slots, a message space that is too small, or too few levels after the bridge.
     pub fn new(name: &'static str, question: Question, params: &BridgeParams) -> Result<Self, QueryError> {
         let (most, left) = (params.ckks().max_slots(), params.ckks().user_level());
         if question.rows > most {
@@ -145,9 +144,7 @@ impl Query {
         let summed = question.summed();
         let searches = Searches::new(&question, params.tfhe());
         let (question, params, bounds) = (Box::new(question), params.clone(), OnceLock::new());
-        let query = Self { name, question, filter, searches, params, plan, bits, summed, bounds, parts: None };
-        query.check_equalities()?;
-        Ok(query)
+        Ok(Self { name, question, filter, searches, params, plan, bits, summed, bounds, parts: None })
     }
 
     /// Most that each measure's sum may be off. Without one for a measure, nothing is known of it.
@@ -446,12 +443,9 @@ impl Program for Query {
         self.question.measures.len() + self.question.flagged().len() + self.question.extremes.len()
     }
 
-    /// All sums, and the bits of the selections, which tell whether there is a row. Errors of parts add up, so that no sum of
-    /// them is asked to equal something.
+    /// All sums, and the bits of the selections, which tell whether there is a row.
     fn summed(&self) -> usize {
-        let results = &self.question.results;
-        let equated = results.equated().iter().any(|output| results.takes_a_sum(output));
-        let parts = results.additive() && self.question.public.is_none() && !equated;
+        let parts = self.question.results.additive() && self.question.public.is_none();
         if parts { self.results() } else { 0 }
     }
 

@@ -318,6 +318,8 @@ impl Common {
         let described = Described { sql, rows: question.rows, columns: question.fields(), public, nulls, numbering };
         let preset = self.preset.as_deref().unwrap_or(PRESET);
         let program = Query::new(name, question, &named_pair(preset)?)?;
+        // Here and not where a description is read: a server rehearses nothing for a client that it does not know.
+        program.check_equalities()?;
         Ok(Built {
             client: Some(client_of(&program, part.map_or(table.clone(), |part| table.part(part)), part)?),
             program,

@@ -175,12 +175,14 @@ impl Query {
     /// What is said of an answer whose rows are chosen or ordered by sums that are not exact to their last digit.
     pub(super) fn decided_by_noise(&self) -> Option<String> {
         let results = &self.question().results;
+        let equated = results.equated();
         let (columns, bound) = self.open(|aggregate| {
-            let ordered = results.order.iter().any(|order| order.by.takes(aggregate));
-            ordered || results.having.as_ref().is_some_and(|having| having.takes(aggregate))
+            let mut outputs = results.order.iter().map(|order| &order.by).chain(equated.iter().copied());
+            outputs.any(|output| output.takes(aggregate))
+                || results.having.as_ref().is_some_and(|having| having.takes(aggregate))
         })?;
         Some(format!(
-            "ORDER BY or HAVING compares sums of {columns} that may be off by {bound:.1e}, more than half of their last digit: \
+            "ORDER BY, HAVING or NULLIF compares sums of {columns} that may be off by {bound:.1e}, more than half of their last digit: \
              between values that lie closer together, ties among them, noise decides"
         ))
     }

@@ -315,10 +315,12 @@ impl Results {
     }
 
     /// Whether all that the server makes are sums over rows, so that those of parts of the rows may be added: the client makes
-    /// groups, quotients and counts of different values of them.
+    /// groups, quotients and counts of different values of them. Errors of parts add up, so that no sum of them is asked to equal
+    /// something.
     #[must_use]
     pub fn additive(&self) -> bool {
-        self.aggregates.iter().all(|aggregate| !matches!(aggregate.of, Made::Least(_) | Made::Most(_)))
+        let sums = self.aggregates.iter().all(|aggregate| !matches!(aggregate.of, Made::Least(_) | Made::Most(_)));
+        sums && !self.equated().into_iter().any(|output| self.takes_a_sum(output))
     }
 
     /// What is asked to equal something: by `=`, `<>` and IN of HAVING, and by NULLIF.
@@ -334,8 +336,7 @@ impl Results {
     }
 
     /// Whether an output is computed from a sum, which is decrypted with an error, and not from counts and ends alone.
-    #[must_use]
-    pub fn takes_a_sum(&self, output: &Output) -> bool {
+    fn takes_a_sum(&self, output: &Output) -> bool {
         let sums = self.aggregates.iter().enumerate();
         let sums = sums.filter(|(_, aggregate)| matches!(&aggregate.of, Made::Sum(factors) if !factors.is_empty()));
         sums.into_iter().any(|(number, _)| output.takes(number))

@@ -57,12 +57,6 @@ fn asked(sql: &str, public: &[&str]) -> (Query, QueryClient) {
 }
 
 fn asked_in(sql: &str, public: &[&str], domains: &[&str]) -> (Query, QueryClient) {
-    let (program, table) = program_in(sql, public, domains).unwrap();
-    let client = QueryClient::new(&program, table).unwrap();
-    (program, client)
-}
-
-fn program_in(sql: &str, public: &[&str], domains: &[&str]) -> std::result::Result<(Query, Table), QueryError> {
     let set = (Params::new(&ckks_set()).unwrap(), TfheParams::new(&tfhe_set()).unwrap());
     let params = BridgeParams::new(&set.0, &set.1).unwrap();
     let column = |name: &str, cells: &[&str]| Column::of_cells(name, cells);
@@ -78,7 +72,9 @@ fn program_in(sql: &str, public: &[&str], domains: &[&str]) -> std::result::Resu
     let domains: Vec<Domain> = domains.iter().map(|domain| domain.parse().unwrap()).collect();
     let public: Vec<String> = public.iter().map(|&name| name.to_owned()).collect();
     let question = Question::new(&statement, &table, &domains, &public).unwrap();
-    Ok((Query::new("query", question, &params)?, table))
+    let program = Query::new("query", question, &params).unwrap();
+    let client = QueryClient::new(&program, table).unwrap();
+    (program, client)
 }
 
 /// The keys that a program takes, by a run that computes nothing.
@@ -389,11 +385,13 @@ fn sums_equal_what_they_are() {
         let sides = Sides::of(&program);
         let results = sides.evaluated(&program, &sides.encrypted(&program, &client), &mut All::default());
         assert_eq!(format!("{:?}", answer(&client, &results)), wanted, "{rest}");
-        assert_eq!(program.summed(), 0, "errors of parts add up");
+        assert_eq!((program.check_equalities().is_ok(), program.summed()), (true, 0), "errors of parts add up");
     }
     for rest in ["HAVING SUM(price) = 16", "HAVING NOT SUM(price) IN (1, 2)", "ORDER BY NULLIF(AVG(price), 3)"] {
         let sql = format!("SELECT shop, COUNT(*) FROM goods WHERE stock < 9 GROUP BY shop {rest}");
-        let error = program_in(&sql, &[], &["price=0..1000000000", "stock=0..15"]).err().unwrap().to_string();
+        let program = asked_in(&sql, &[], &["price=0..1000000000", "stock=0..15"]).0;
+        let error = program.check_equalities().unwrap_err().to_string();
+        assert!(program.decided_by_noise().is_some(), "{rest}: of a description that says so all the same");
         assert!(
             error.contains("whether a sum of price equals something") && error.contains("off by"),
             "{rest}: {error}"
