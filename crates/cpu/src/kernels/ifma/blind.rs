@@ -9,8 +9,8 @@
 //! q, pairs of them are brought below 2q, and Montgomery's step adds q and less than one a row: below 4q.
 
 use super::{
-    forward::{Constants, DigitSource, Digits, Forward, digits8, digits16, lazy_tile},
-    inverse::{Inverse, adding8, adding16, summed_tile},
+    forward::{self, Constants, DigitSource, Digits, Forward, digits8, digits16},
+    inverse::{self, Inverse, adding8, adding16},
     table::Twiddles,
     vector::{V, add, ask, high, inverse_of_word, load, low, reduce_once, splat, store, sub, zero},
 };
@@ -214,15 +214,34 @@ pub(super) fn step<const KIND: u32>(
     for (acc, digits) in acc.iter().zip(scratch.digits.chunks_exact_mut(levels)) {
         k.first(s, source(s, acc, &weights), forward, digits, &mut next);
     }
-    for (t, (there, here)) in forward.tiles.iter().zip(&inverse.tiles).enumerate() {
-        let lines = 16 * t..16 * (t + 1);
-        for digit in &mut scratch.digits {
-            ask(&mut next);
-            lazy_tile::<KIND>(k.forward, &mut digit[lines.clone()], there);
+    // Three tiles are under way at a time, so that neighbors in the code do not wait for each other: the processor looks
+    // ahead by half a tile, and a tile alone waits for its own latencies (ADR 216).
+    let lines = |tile: usize| 16 * tile..16 * (tile + 1);
+    for entering in 0..tiles + 2 {
+        let multiplied = entering.checked_sub(1).filter(|&tile| tile < tiles);
+        if let Some(tile) = multiplied {
+            for digit in &mut scratch.digits {
+                ask(&mut next);
+                forward::lower_tile::<KIND>(k.forward, &mut digit[lines(tile)], &forward.tiles[tile]);
+            }
         }
-        k.product.tile(s, 0, &scratch.digits, &mut scratch.sums, lines.start);
-        for sum in &mut scratch.sums {
-            summed_tile::<KIND>(k.inverse, &mut sum[lines.clone()], here);
+        if entering < tiles {
+            for digit in &mut scratch.digits {
+                forward::upper_tile::<KIND>(k.forward, &mut digit[lines(entering)], &forward.tiles[entering]);
+            }
+        }
+        if let Some(tile) = multiplied {
+            k.product.tile(s, 0, &scratch.digits, &mut scratch.sums, 16 * tile);
+        }
+        if let Some(tile) = entering.checked_sub(2) {
+            for sum in &mut scratch.sums {
+                inverse::upper_tile::<KIND>(k.inverse, &mut sum[lines(tile)], &inverse.tiles[tile]);
+            }
+        }
+        if let Some(tile) = multiplied {
+            for sum in &mut scratch.sums {
+                inverse::lower_tile::<KIND>(k.inverse, &mut sum[lines(tile)], &inverse.tiles[tile]);
+            }
         }
     }
     for (acc, sum) in acc.iter_mut().zip(&scratch.sums) {
@@ -245,7 +264,8 @@ pub(super) fn digits<const KIND: u32>(
     for digit in digits {
         for (tile, factors) in digit.chunks_exact_mut(16).zip(&forward.tiles) {
             ask(&mut next);
-            lazy_tile::<KIND>(k.forward, tile, factors);
+            forward::upper_tile::<KIND>(k.forward, tile, factors);
+            forward::lower_tile::<KIND>(k.forward, tile, factors);
         }
     }
 }
@@ -265,7 +285,8 @@ pub(super) fn sum<const KIND: u32>(
     for (t, factors) in inverse.tiles.iter().enumerate() {
         ask(&mut next);
         k.product.tile(s, component, digits, &mut [&mut *sum], 16 * t);
-        summed_tile::<KIND>(k.inverse, &mut sum[16 * t..16 * (t + 1)], factors);
+        inverse::lower_tile::<KIND>(k.inverse, &mut sum[16 * t..16 * (t + 1)], factors);
+        inverse::upper_tile::<KIND>(k.inverse, &mut sum[16 * t..16 * (t + 1)], factors);
     }
     k.last(s, inverse, acc, sum, &mut next);
 }

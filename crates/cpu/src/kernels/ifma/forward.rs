@@ -27,8 +27,8 @@ use std::arch::x86_64::{_mm512_mask_sub_epi64, _mm512_min_epu64, _mm512_srlv_epi
 /// Register constants of a forward pass.
 #[derive(Clone, Copy)]
 pub(super) struct Forward {
-    /// −q: products start here, so they are in [−q, q).
-    start: V,
+    /// 1: quotients start here, so products are in [−q, q).
+    one: V,
     /// 2^52 − q.
     negative: V,
     shift: V,
@@ -67,7 +67,7 @@ impl Forward {
     #[target_feature(enable = "avx512f")]
     pub(super) fn new(c: &Constants) -> Self {
         Self {
-            start: splat(c.q.wrapping_neg()),
+            one: splat(1),
             negative: splat((1 << 52) - c.q),
             shift: splat(c.shift),
             table: load(&c.table),
@@ -84,10 +84,11 @@ impl Forward {
         look_up8(x, self.shift, self.table)
     }
 
+    /// `x + y·w` modulo q and modulo 2^52: `x + [−q, q)` for y in [0, 2^52). The sum takes no addition of its own.
     #[inline]
     #[target_feature(enable = "avx512f,avx512ifma")]
-    fn product(self, y: V, w: FactorVector) -> V {
-        product(self.start, y, w, self.negative)
+    fn plus_product(self, x: V, y: V, w: FactorVector) -> V {
+        low(low(x, y, w.value), high(self.one, y, w.quotient), self.negative)
     }
 
     /// [0, 2^52) → [0, q).
@@ -261,11 +262,17 @@ macro_rules! digit_pass {
 digit_pass!(digits8, 8, 3);
 digit_pass!(digits16, 16, 4);
 
-/// The last seven stages on one tile of 128 words. Range: whatever a multiply-add may read.
+/// The first three of the last seven stages on one tile of 128 words.
 #[inline]
 #[target_feature(enable = "avx512f,avx512ifma")]
-pub(super) fn lazy_tile<const KIND: u32>(k: Forward, tile: &mut [Line], t: &Tile) {
+pub(super) fn upper_tile<const KIND: u32>(k: Forward, tile: &mut [Line], t: &Tile) {
     radix8::<KIND, MIDDLE, 2, 2>(k, tile, &t.upper);
+}
+
+/// The other four. Range: whatever a multiply-add may read.
+#[inline]
+#[target_feature(enable = "avx512f,avx512ifma")]
+pub(super) fn lower_tile<const KIND: u32>(k: Forward, tile: &mut [Line], t: &Tile) {
     let mut v = transposed(tile);
     forward_stages!(16, Plan::<KIND, 4, UPPER>::PLAN, k, v, by_lane(&t.lanes));
     unroll!(16 { store(&mut tile[I], v[I]); });
@@ -316,11 +323,17 @@ fn transposed(tile: &[Line]) -> [V; 16] {
 #[inline]
 #[target_feature(enable = "avx512f,avx512ifma")]
 fn tiles<const KIND: u32>(k: Forward, a: &mut [Line], tiles: &[Tile]) {
-    for (tile, t) in a.chunks_exact_mut(16).zip(tiles) {
-        radix8::<KIND, MIDDLE, 2, 2>(k, tile, &t.upper);
-        let mut v = transposed(tile);
-        forward_stages!(16, Plan::<KIND, 4, UPPER>::PLAN, k, v, by_lane(&t.lanes));
-        unroll!(16 { store(&mut tile[I], k.canonical(v[I])); });
+    // The next tile is begun before one is ended, so that neither waits (ADR 216).
+    for begun in 0..=tiles.len() {
+        if let Some(t) = tiles.get(begun) {
+            upper_tile::<KIND>(k, &mut a[16 * begun..16 * (begun + 1)], t);
+        }
+        if let Some(ended) = begun.checked_sub(1) {
+            let tile = &mut a[16 * ended..16 * (ended + 1)];
+            let mut v = transposed(tile);
+            forward_stages!(16, Plan::<KIND, 4, UPPER>::PLAN, k, v, by_lane(&tiles[ended].lanes));
+            unroll!(16 { store(&mut tile[I], k.canonical(v[I])); });
+        }
     }
 }
 

@@ -7,8 +7,8 @@ macro_rules! forward_stage {
             const X: usize = I + I / $half * $half;
             const BASE: usize = $pairs / $half - 1;
             let x = if $fix >> X & 1 == 1 { $k.correct($v[X]) } else { $v[X] };
-            let t = $k.product($v[X + $half], $get($twiddles, BASE + I / $half));
-            ($v[X], $v[X + $half]) = (add(x, t), sub(x, t));
+            let s = $k.plus_product(x, $v[X + $half], $get($twiddles, BASE + I / $half));
+            ($v[X], $v[X + $half]) = (s, sub(add(x, x), s));
         });
     };
 }
