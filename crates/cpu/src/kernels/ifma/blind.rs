@@ -10,7 +10,7 @@
 
 use super::{
     forward::{self, Constants, DigitSource, Digits, Forward, digits8, digits16},
-    inverse::{self, Inverse, adding8, adding16},
+    inverse::{self, Inverse, SUMMED, adding8, adding16},
     table::Twiddles,
     vector::{V, add, ask, high, inverse_of_word, load, low, reduce_once, splat, store, sub, zero},
 };
@@ -240,7 +240,7 @@ pub(super) fn step<const KIND: u32>(
         }
         if let Some(tile) = multiplied {
             for sum in &mut scratch.sums {
-                inverse::lower_tile::<KIND>(k.inverse, &mut sum[lines(tile)], &inverse.tiles[tile]);
+                inverse::lower_tile::<KIND, SUMMED>(k.inverse, &mut sum[lines(tile)], &inverse.tiles[tile]);
             }
         }
     }
@@ -285,7 +285,7 @@ pub(super) fn sum<const KIND: u32>(
     for (t, factors) in inverse.tiles.iter().enumerate() {
         ask(&mut next);
         k.product.tile(s, component, digits, &mut [&mut *sum], 16 * t);
-        inverse::lower_tile::<KIND>(k.inverse, &mut sum[16 * t..16 * (t + 1)], factors);
+        inverse::lower_tile::<KIND, SUMMED>(k.inverse, &mut sum[16 * t..16 * (t + 1)], factors);
         inverse::upper_tile::<KIND>(k.inverse, &mut sum[16 * t..16 * (t + 1)], factors);
     }
     k.last(s, inverse, acc, sum, &mut next);

@@ -269,7 +269,7 @@ pub(super) fn upper_tile<const KIND: u32>(k: Forward, tile: &mut [Line], t: &Til
     radix8::<KIND, MIDDLE, 2, 2>(k, tile, &t.upper);
 }
 
-/// The other four. Range: whatever a multiply-add may read.
+/// The last four stages on one tile of 128 words. Range: whatever a multiply-add may read.
 #[inline]
 #[target_feature(enable = "avx512f,avx512ifma")]
 pub(super) fn lower_tile<const KIND: u32>(k: Forward, tile: &mut [Line], t: &Tile) {

@@ -71,7 +71,7 @@ const LAST: u32 = 2;
 /// Place of a pass: reads [0, q) words and is followed by others.
 const LOWER: u32 = 3;
 /// Place of a pass: reads sums in [0, 4q) and is followed by others.
-const SUMMED: u32 = 4;
+pub(super) const SUMMED: u32 = 4;
 
 struct Plan<const KIND: u32, const LOG_R: u32, const PLACE: u32>;
 
@@ -163,11 +163,7 @@ fn tiles<const KIND: u32>(k: Inverse, a: &mut [Line], tiles: &[Tile]) {
     // The next tile is begun before one is ended, so that neither waits (ADR 216).
     for begun in 0..=tiles.len() {
         if let Some(t) = tiles.get(begun) {
-            let tile = &mut a[16 * begun..16 * (begun + 1)];
-            let mut v = [zero(); 16];
-            unroll!(16 { v[I] = load(&tile[I]); });
-            inverse_stages!(16, Plan::<KIND, 4, LOWER>::PLAN, false, k, v, by_lane(&t.lanes));
-            store_transposed(tile, v);
+            lower_tile::<KIND, LOWER>(k, &mut a[16 * begun..16 * (begun + 1)], t);
         }
         if let Some(ended) = begun.checked_sub(1) {
             upper_tile::<KIND>(k, &mut a[16 * ended..16 * (ended + 1)], &tiles[ended]);
@@ -175,17 +171,17 @@ fn tiles<const KIND: u32>(k: Inverse, a: &mut [Line], tiles: &[Tile]) {
     }
 }
 
-/// The first four of the first seven stages on one tile of 128 words. Range: [0, 4q) → that between passes.
+/// The first four of the first seven stages on one tile of 128 words. Range: that of the place → that between passes.
 #[inline]
 #[target_feature(enable = "avx512f,avx512ifma")]
-pub(super) fn lower_tile<const KIND: u32>(k: Inverse, tile: &mut [Line], t: &Tile) {
+pub(super) fn lower_tile<const KIND: u32, const PLACE: u32>(k: Inverse, tile: &mut [Line], t: &Tile) {
     let mut v = [zero(); 16];
     unroll!(16 { v[I] = load(&tile[I]); });
-    inverse_stages!(16, Plan::<KIND, 4, SUMMED>::PLAN, false, k, v, by_lane(&t.lanes));
+    inverse_stages!(16, Plan::<KIND, 4, PLACE>::PLAN, false, k, v, by_lane(&t.lanes));
     store_transposed(tile, v);
 }
 
-/// The other three.
+/// The other three of the first seven stages on one tile of 128 words.
 #[inline]
 #[target_feature(enable = "avx512f,avx512ifma")]
 pub(super) fn upper_tile<const KIND: u32>(k: Inverse, tile: &mut [Line], t: &Tile) {
